@@ -1,0 +1,89 @@
+//! The one trait an algorithm implements.
+
+use crate::message::{Message, Wire};
+use crate::record::Promise;
+use crate::round::{Abort, Round};
+use crate::site::Site;
+use crate::vector::Vector;
+
+/// A client's number: 0..n for listed clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(pub u32);
+
+/// What outlives an ask: plain data, saved, copied and restored by the runtime.
+pub trait State: Wire + Clone + Send + Sync + 'static {}
+impl<T: Wire + Clone + Send + Sync + 'static> State for T {}
+
+/// A paper: both halves of one algorithm.
+///
+/// `self` holds the hyper-parameters, equal on both sides. All that changes lives in the two
+/// states. The server half is straight-line code over [`Round`], the client half a pure transition
+/// (state, ask, dice) → (state, reply).
+pub trait Algorithm: Send + Sync + Sized + 'static {
+    /// Server to client.
+    type Ask: Message;
+    /// Client to server.
+    type Reply: Message;
+    /// What the server keeps.
+    type Server: State;
+    /// What each client keeps.
+    type Client: State;
+
+    /// The server's state before anything was asked.
+    fn server(&self, start: Vector) -> Self::Server;
+
+    /// A client's first moment: zeros, or a local solve.
+    fn client(&self, site: &mut Site<'_>) -> Self::Client;
+
+    /// Exchanges before the first round; counted as round 0.
+    fn open(&self, _server: &mut Self::Server, _round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        Ok(())
+    }
+
+    /// One round. An error leaves the server as it was before.
+    fn round(&self, server: &mut Self::Server, round: &mut Round<'_, Self>) -> Result<(), Abort>;
+
+    /// The client's half of an exchange.
+    fn answer(&self, me: &mut Self::Client, ask: &Self::Ask, site: &mut Site<'_>) -> Self::Reply;
+
+    /// The model the server would hand client `to` now.
+    fn shared<'a>(&self, server: &'a Self::Server, to: ClientId) -> &'a Vector;
+
+    /// αᵢ: the share of the shared model in what the client deploys. The method is measured against
+    /// the minimiser of 1/n Σ fᵢ(αᵢ x + (1 − αᵢ) xᵢ*).
+    fn share(&self, _client: ClientId) -> f64 {
+        1.0
+    }
+
+    /// xᵢ*, the client's end of the mixture; asked for only where αᵢ < 1.
+    fn anchor(&self, site: &mut Site<'_>) -> Vector {
+        Vector::zeros(site.train.dim(), site.train.precision())
+    }
+
+    /// What the client deploys; by default the mixture αᵢ x + (1 − αᵢ) xᵢ*.
+    fn personal(&self, _me: &Self::Client, shared: &Vector, site: &mut Site<'_>) -> Vector {
+        match self.share(site.id) {
+            1.0 => shared.clone(),
+            alpha => Vector::mix(alpha, shared, &self.anchor(site)),
+        }
+    }
+
+    /// What the method's theorem promises on a problem with these constants.
+    fn promise(&self, _facts: &Facts<'_>) -> Option<Promise> {
+        None
+    }
+
+    /// What is wrong with these hyper-parameters for this many clients, if anything.
+    fn refuse(&self, _clients: Option<u32>) -> Option<String> {
+        None
+    }
+}
+
+/// What theory may use about a problem.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// Lᵢ
+    pub smoothness: &'a [f64],
+    /// μᵢ
+    pub convexity: &'a [f64],
+}

@@ -1,0 +1,236 @@
+//! The port to the clients: the single seam between mathematics and machinery.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::algorithm::{Algorithm, ClientId};
+use crate::message::{Reader, Wire, WireError, wire};
+use crate::round::Abort;
+use crate::seed::Slot;
+use crate::site::Work;
+use crate::vector::Vector;
+
+/// Carries asks to clients and brings replies back. A runtime is one implementation.
+pub trait Fleet<A: Algorithm> {
+    /// Who there is.
+    fn roster(&self) -> Roster;
+
+    /// Carries a wave of asks; hands the answers to `each` in the order asked, skipping the silent.
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort>;
+
+    /// Scores personal models; in the order asked, never in the ledger of training.
+    fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort>;
+}
+
+/// Who may be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Roster {
+    /// These.
+    Listed(Arc<[ClientId]>),
+    /// 0..n, each made when first asked.
+    Counted(u32),
+    /// Any number is a client: a distribution, not a list.
+    Unbounded,
+}
+
+/// One exchange's asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Wave<'a, Q> {
+    /// To whom, in order.
+    pub to: &'a [ClientId],
+    /// What.
+    pub asks: Asks<'a, Q>,
+    /// The version each client is to resume from.
+    pub heard: &'a Heard,
+}
+
+/// The same ask for all, or one each.
+#[derive(Clone, Copy, Debug)]
+pub enum Asks<'a, Q> {
+    /// All alike.
+    Same(&'a Q),
+    /// By position in the wave.
+    Each(&'a [Q]),
+}
+
+impl<'a, Q> Asks<'a, Q> {
+    /// The ask at a position of the wave.
+    pub fn at(&self, position: usize) -> &'a Q {
+        match self {
+            Asks::Same(ask) => ask,
+            Asks::Each(asks) => &asks[position],
+        }
+    }
+}
+
+/// A reply and what it took.
+#[derive(Clone, Debug)]
+pub struct Answer<R> {
+    /// The reply.
+    pub reply: R,
+    /// What the client computed for it.
+    pub work: Work,
+}
+
+impl<R: Wire> Wire for Answer<R> {
+    fn bits(&self) -> u64 {
+        self.reply.bits()
+    }
+    fn bytes(&self) -> u64 {
+        self.reply.bytes() + 16
+    }
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.reply.encode(out);
+        self.work.gradients.encode(out);
+        self.work.values.encode(out);
+    }
+    fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let reply = R::decode(from)?;
+        Ok(Self { reply, work: Work { gradients: u64::decode(from)?, values: u64::decode(from)? } })
+    }
+    fn vectors(&mut self, each: &mut dyn FnMut(&mut Vector)) {
+        self.reply.vectors(each);
+    }
+}
+
+/// For each client, the slot of its last reply that the server folded. Part of a checkpoint.
+///
+/// Kept in pages: clients are mostly asked in order, and copying all of it for every attempt would
+/// cost more than the round.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heard {
+    pages: BTreeMap<u32, Box<[Option<Slot>; PAGE]>>,
+}
+
+const PAGE: usize = 256;
+
+impl Heard {
+    /// The last reply heard from a client.
+    pub fn of(&self, client: ClientId) -> Option<Slot> {
+        self.pages.get(&(client.0 / PAGE as u32))?[client.0 as usize % PAGE]
+    }
+
+    /// Sets it and returns what it was.
+    pub(crate) fn set(&mut self, client: ClientId, slot: Option<Slot>) -> Option<Slot> {
+        let page = self.pages.entry(client.0 / PAGE as u32).or_insert_with(|| Box::new([None; PAGE]));
+        std::mem::replace(&mut page[client.0 as usize % PAGE], slot)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (u32, Slot)> {
+        self.pages.iter().flat_map(|(page, slots)| {
+            slots.iter().enumerate().filter_map(move |(k, slot)| slot.map(|s| (page * PAGE as u32 + k as u32, s)))
+        })
+    }
+}
+
+impl Wire for Heard {
+    fn bits(&self) -> u64 {
+        8 * self.bytes()
+    }
+    fn bytes(&self) -> u64 {
+        4 + self.entries().count() as u64 * 20
+    }
+    fn encode(&self, out: &mut Vec<u8>) {
+        (self.entries().count() as u32).encode(out);
+        for (client, slot) in self.entries() {
+            client.encode(out);
+            slot.encode(out);
+        }
+    }
+    fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let mut heard = Heard::default();
+        for _ in 0..u32::decode(from)? {
+            let client = ClientId(u32::decode(from)?);
+            heard.set(client, Some(Slot::decode(from)?));
+        }
+        Ok(heard)
+    }
+}
+
+/// A request to measure.
+pub struct Probe<'a> {
+    /// After this round; gives the probe dice of its own.
+    pub round: u64,
+    /// Whom.
+    pub to: &'a [ClientId],
+    /// The model the server would hand each client.
+    pub shared: &'a (dyn Fn(ClientId) -> &'a Vector + Sync),
+    /// The version of each client's state.
+    pub heard: &'a Heard,
+    /// What to look at.
+    pub look: Look,
+    /// The best shared model, to measure the distance from.
+    pub reference: Option<&'a Vector>,
+}
+
+wire! {
+    /// What a probe looks at besides the training loss.
+    #[derive(Copy, PartialEq, Eq, Default)]
+    pub struct Look {
+        /// ∇ of the client's part of F, for its norm.
+        pub gradient: bool,
+        /// Metrics of the personal model on training data.
+        pub train: bool,
+        /// Metrics on validation data.
+        pub validation: bool,
+        /// Metrics on test data.
+        pub test: bool,
+        /// The personal model itself.
+        pub model: bool,
+    }
+}
+
+/// What a probe saw at one client.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Score {
+    /// Training examples.
+    pub examples: u64,
+    /// fᵢ of the personal model.
+    pub loss: f64,
+    /// |Tᵢ(x) − Tᵢ(x^α)|²
+    pub distance: Option<f64>,
+    /// αᵢ ∇fᵢ(Tᵢ(x))
+    pub gradient: Option<Vector>,
+    /// Tᵢ(x)
+    pub model: Option<Vector>,
+    /// By name, `test.accuracy` and so on, with the number of examples behind each.
+    pub metrics: Vec<(Cow<'static, str>, f64, u64)>,
+}
+
+impl Wire for Score {
+    fn bits(&self) -> u64 {
+        8 * self.bytes()
+    }
+    fn bytes(&self) -> u64 {
+        let metrics: u64 = self.metrics.iter().map(|(name, ..)| 20 + name.len() as u64).sum();
+        16 + self.distance.bytes() + self.gradient.bytes() + self.model.bytes() + 4 + metrics
+    }
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.examples.encode(out);
+        self.loss.encode(out);
+        self.distance.encode(out);
+        self.gradient.encode(out);
+        self.model.encode(out);
+        (self.metrics.len() as u32).encode(out);
+        for (name, value, examples) in &self.metrics {
+            name.to_string().encode(out);
+            value.encode(out);
+            examples.encode(out);
+        }
+    }
+    fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let mut score = Score {
+            examples: u64::decode(from)?,
+            loss: f64::decode(from)?,
+            distance: Option::decode(from)?,
+            gradient: Option::decode(from)?,
+            model: Option::decode(from)?,
+            metrics: vec![],
+        };
+        for _ in 0..u32::decode(from)? {
+            score.metrics.push((String::decode(from)?.into(), f64::decode(from)?, u64::decode(from)?));
+        }
+        Ok(score)
+    }
+}

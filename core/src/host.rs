@@ -1,0 +1,293 @@
+//! Serves one client at a time, wherever it runs: the only place where client code is called.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::algorithm::{Algorithm, ClientId};
+use crate::fleet::{Answer, Look, Probe, Roster, Score};
+use crate::memo::Memo;
+use crate::message::{Reader, Wire, WireError};
+use crate::objective::{Batch, Objective};
+use crate::seed::{Purpose, Rng, Seed, Slot};
+use crate::site::{Meter, Site, Work};
+use crate::store::{Store, StoreError};
+use crate::vector::Vector;
+
+/// One client's data.
+#[derive(Clone)]
+pub struct Shard {
+    /// fᵢ
+    pub train: Arc<dyn Objective>,
+    /// The same function on data held out for choosing.
+    pub validation: Option<Arc<dyn Objective>>,
+    /// Judges models on training data.
+    pub train_exam: Option<Arc<dyn Exam>>,
+    /// Judges models on validation data.
+    pub validation_exam: Option<Arc<dyn Exam>>,
+    /// Judges models on test data, which client code never sees.
+    pub test_exam: Option<Arc<dyn Exam>>,
+}
+
+impl Shard {
+    /// A function without any data held out.
+    pub fn new(train: Arc<dyn Objective>) -> Self {
+        Self { train, validation: None, train_exam: None, validation_exam: None, test_exam: None }
+    }
+}
+
+/// Judges a model on some data.
+pub trait Exam: Send + Sync {
+    /// How many examples.
+    fn examples(&self) -> usize;
+    /// Metric → value: `loss`, `accuracy`, …; `buffers` as in [`Batch`].
+    fn metrics(&self, x: &Vector, buffers: Option<&Vector>) -> Vec<(&'static str, f64)>;
+}
+
+/// All clients' data: a list, or made from the number on demand.
+pub trait Population: Send + Sync {
+    /// Who there is.
+    fn roster(&self) -> Roster;
+    /// One client's data.
+    fn shard(&self, client: ClientId) -> Cow<'_, Shard>;
+}
+
+/// Clients 0..n, all in memory.
+impl Population for Vec<Shard> {
+    fn roster(&self) -> Roster {
+        Roster::Counted(self.len() as u32)
+    }
+    fn shard(&self, client: ClientId) -> Cow<'_, Shard> {
+        Cow::Borrowed(&self[client.0 as usize])
+    }
+}
+
+/// A client's state after one reply.
+#[derive(Clone, Debug, PartialEq)]
+struct Version<S> {
+    slot: Option<Slot>,
+    state: S,
+    buffers: Option<Vector>,
+}
+
+impl<S: Wire> Wire for Version<S> {
+    fn bits(&self) -> u64 {
+        8 * self.bytes()
+    }
+    fn bytes(&self) -> u64 {
+        self.slot.bytes() + self.state.bytes() + self.buffers.bytes()
+    }
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.slot.encode(out);
+        self.state.encode(out);
+        self.buffers.encode(out);
+    }
+    fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(Self { slot: Option::decode(from)?, state: S::decode(from)?, buffers: Option::decode(from)? })
+    }
+}
+
+/// A client's state after each reply that the server may still ask it to resume from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept<S> {
+    versions: Vec<Version<S>>,
+    /// What the client's first moment took; reported until the server has heard of it.
+    entry: Work,
+}
+
+impl<S> Kept<S> {
+    /// The version the server names; what it does not name never happened.
+    pub fn named(&self, heard: Option<Slot>) -> Option<&S> {
+        self.find(heard).map(|v| &v.state)
+    }
+
+    fn find(&self, heard: Option<Slot>) -> Option<&Version<S>> {
+        self.versions.iter().rev().find(|v| v.slot == heard)
+    }
+
+    /// Forgets every version but the named one once a new attempt opens.
+    fn open(&mut self, slot: Slot, heard: Option<Slot>) {
+        let current = |v: &Version<S>| v.slot.is_some_and(|s| (s.round, s.attempt) == (slot.round, slot.attempt));
+        if !self.versions.iter().any(current) {
+            self.versions.retain(|v| v.slot == heard);
+        }
+    }
+
+    fn keep(&mut self, version: Version<S>) {
+        match self.versions.iter_mut().find(|v| v.slot == version.slot) {
+            Some(same) => *same = version,
+            None => self.versions.push(version),
+        }
+    }
+}
+
+impl<S: Wire> Wire for Kept<S> {
+    fn bits(&self) -> u64 {
+        8 * self.bytes()
+    }
+    fn bytes(&self) -> u64 {
+        self.versions.bytes() + 16
+    }
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.versions.encode(out);
+        self.entry.gradients.encode(out);
+        self.entry.values.encode(out);
+    }
+    fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let versions = Vec::decode(from)?;
+        Ok(Self { versions, entry: Work { gradients: u64::decode(from)?, values: u64::decode(from)? } })
+    }
+}
+
+/// Serves clients: takes their state, runs their half of an exchange, puts the state back.
+pub struct Host<A: Algorithm> {
+    algorithm: Arc<A>,
+    population: Arc<dyn Population>,
+    store: Arc<dyn Store<Kept<A::Client>>>,
+    memo: Arc<Memo>,
+    seed: Seed,
+}
+
+impl<A: Algorithm> Clone for Host<A> {
+    fn clone(&self) -> Self {
+        Self {
+            algorithm: Arc::clone(&self.algorithm),
+            population: Arc::clone(&self.population),
+            store: Arc::clone(&self.store),
+            memo: Arc::clone(&self.memo),
+            seed: self.seed,
+        }
+    }
+}
+
+impl<A: Algorithm> Host<A> {
+    /// A host of all clients of a population. `memo` is shared by all runs on the same problem.
+    pub fn new(
+        algorithm: Arc<A>,
+        population: Arc<dyn Population>,
+        store: Arc<dyn Store<Kept<A::Client>>>,
+        memo: Arc<Memo>,
+        seed: Seed,
+    ) -> Self {
+        Self { algorithm, population, store, memo, seed }
+    }
+
+    /// Who there is.
+    pub fn roster(&self) -> Roster {
+        self.population.roster()
+    }
+
+    /// The client's half of an exchange. `None`: the client no longer has the version the server
+    /// names, and says so rather than guess.
+    pub fn answer(&self, id: ClientId, slot: Slot, heard: Option<Slot>, ask: &A::Ask) -> Result<Option<Answer<A::Reply>>, StoreError> {
+        let shard = self.population.shard(id);
+        let mut kept = match self.store.take(id)? {
+            Some(kept) => kept,
+            None => self.enter(id, &shard),
+        };
+        kept.open(slot, heard);
+        let Some(Version { state, buffers, .. }) = kept.find(heard) else {
+            self.store.put(id, kept)?;
+            return Ok(None);
+        };
+        let (mut state, mut buffers) = (state.clone(), buffers.clone());
+        let noise = self.seed.0 ^ (slot.round << 32) ^ (u64::from(slot.attempt) << 56) ^ (u64::from(slot.exchange) << 48) ^ u64::from(id.0);
+        let mut site = self.site(id, &shard, self.seed.client(slot, id), &mut buffers, Some(noise));
+        let reply = self.algorithm.answer(&mut state, ask, &mut site);
+        let mut work = site.work();
+        if heard.is_none() {
+            work += kept.entry;
+        }
+        kept.keep(Version { slot: Some(slot), state, buffers });
+        self.store.put(id, kept)?;
+        Ok(Some(Answer { reply, work }))
+    }
+
+    /// Scores what the client would deploy. Uses no dice of the run and changes no state.
+    pub fn probe(&self, id: ClientId, probe: &Probe<'_>) -> Result<Option<Score>, StoreError> {
+        let (heard, shared) = (probe.heard.of(id), (probe.shared)(id));
+        self.score(id, heard, probe.round, shared, probe.reference, probe.look)
+    }
+
+    /// As [`Host::probe`], with the parts that concern one client.
+    pub fn score(
+        &self,
+        id: ClientId,
+        heard: Option<Slot>,
+        round: u64,
+        shared: &Vector,
+        reference: Option<&Vector>,
+        look: Look,
+    ) -> Result<Option<Score>, StoreError> {
+        let shard = self.population.shard(id);
+        let kept = match self.store.read(id)? {
+            Some(kept) => kept,
+            None => self.enter(id, &shard),
+        };
+        let Some(Version { state, buffers, .. }) = kept.find(heard) else { return Ok(None) };
+        let mut buffers = buffers.clone();
+        let dice = || self.seed.dice(Slot { round, attempt: 0, exchange: 0 }, id.0, Purpose::Probe);
+        let mut personal = |x: &Vector| self.algorithm.personal(state, x, &mut self.site(id, &shard, dice(), &mut buffers, None));
+        let (model, best) = (personal(shared), reference.map(&mut personal));
+        let mut score = Score {
+            examples: shard.train.samples() as u64,
+            loss: shard.train.value(&model, Batch { buffers: buffers.as_mut(), ..Batch::all() }),
+            distance: best.map(|best| model.distance2(&best)),
+            ..Score::default()
+        };
+        if look.gradient {
+            let mut g = model.zeros_like();
+            shard.train.gradient(&model, Batch::all(), &mut g);
+            g.scale(self.algorithm.share(id));
+            score.gradient = Some(g);
+        }
+        let exams = [
+            (look.train, &shard.train_exam, ""),
+            (look.validation, &shard.validation_exam, "validation."),
+            (look.test, &shard.test_exam, "test."),
+        ];
+        for (_, exam, prefix) in exams.into_iter().filter(|(wanted, ..)| *wanted) {
+            let Some(exam) = exam.as_deref().filter(|e| e.examples() > 0) else { continue };
+            for (name, value) in exam.metrics(&model, buffers.as_ref()) {
+                if prefix.is_empty() && name == "loss" {
+                    continue; // the training loss is the objective's, regulariser included
+                }
+                let name = if prefix.is_empty() { Cow::Borrowed(name) } else { Cow::Owned(format!("{prefix}{name}")) };
+                score.metrics.push((name, value, exam.examples() as u64));
+            }
+        }
+        score.model = look.model.then_some(model);
+        Ok(Some(score))
+    }
+
+    /// xᵢ* as the method sees it, for the reference optimum.
+    pub fn anchor(&self, id: ClientId) -> Vector {
+        let shard = self.population.shard(id);
+        let mut buffers = None;
+        self.algorithm.anchor(&mut self.site(id, &shard, self.seed.fixed(id, Purpose::Entry), &mut buffers, None))
+    }
+
+    fn enter(&self, id: ClientId, shard: &Shard) -> Kept<A::Client> {
+        let mut buffers = shard.train.buffers();
+        let mut site = self.site(id, shard, self.seed.fixed(id, Purpose::Entry), &mut buffers, None);
+        let state = self.algorithm.client(&mut site);
+        let mut entry = site.work();
+        entry += site.memo_work;
+        Kept { versions: vec![Version { slot: None, state, buffers }], entry }
+    }
+
+    fn site<'a>(&'a self, id: ClientId, shard: &'a Shard, rng: Rng, buffers: &'a mut Option<Vector>, noise: Option<u64>) -> Site<'a> {
+        let train = match noise {
+            Some(key) => Meter::noisy(&*shard.train, key),
+            None => Meter::new(&*shard.train),
+        };
+        Site {
+            id,
+            train,
+            validation: shard.validation.as_deref().map(Meter::new),
+            rng,
+            buffers,
+            memo: &self.memo,
+            memo_work: Work::default(),
+        }
+    }
+}

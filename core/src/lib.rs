@@ -1,0 +1,49 @@
+//! The vocabulary of Motet: what an algorithm is, what it may touch, and the loop that runs it.
+//!
+//! Read in this order: [`Vector`] and [`Objective`] (what is computed), [`Message`] (what is sent),
+//! [`Algorithm`] with [`Round`] and [`Site`] (what a paper becomes), [`Fleet`] and [`Host`] (how the
+//! two halves meet), [`train`](fn@train) (the loop).
+//!
+//! Nothing here reads a clock, starts a thread, opens a file or owns a generator: what is computed
+//! depends on the arguments alone, and so runs are equal to the last bit on every runtime.
+
+mod algorithm;
+mod fleet;
+mod host;
+mod ledger;
+mod mean;
+mod memo;
+mod message;
+mod number;
+mod objective;
+mod record;
+mod round;
+mod sampling;
+mod seed;
+mod site;
+mod store;
+mod train;
+mod update;
+mod vector;
+
+pub use algorithm::{Algorithm, ClientId, Facts, State};
+pub use fleet::{Answer, Asks, Fleet, Heard, Look, Probe, Roster, Score, Wave};
+pub use host::{Exam, Host, Kept, Population, Shard};
+pub use ledger::{Direction, Entry, Ledger, Traffic};
+pub use mean::Mean;
+pub use memo::Memo;
+pub use message::{Message, Reader, Wire, WireError};
+pub use number::{Fraction, NonNegative, OutOfRange, PerClient, Positive, Probability, Rate};
+pub use objective::{Batch, Constants, Objective, Rows};
+pub use record::{
+    ClientRow, Input, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Sink, Status, Summary,
+    UpDown, Verdict, larger_is_better,
+};
+pub use round::{Abort, Cohort, Round};
+pub use sampling::Sampling;
+pub use seed::{Purpose, Rng, Seed, Slot};
+pub use site::{Meter, Site, Work};
+pub use store::{Store, StoreError};
+pub use train::{Plan, Reference, Rhythm, Stop, TrainError, Trained, train};
+pub use update::{RowUpdate, Update};
+pub use vector::{Precision, Vector, View, ViewMut};

@@ -1,0 +1,291 @@
+//! One round as the server code sees it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::algorithm::{Algorithm, ClientId};
+use crate::fleet::{Answer, Asks, Fleet, Heard, Roster, Wave};
+use crate::ledger::{Direction, Ledger};
+use crate::message::Wire;
+use crate::sampling::Sampling;
+use crate::seed::{Rng, Seed, Slot};
+use crate::store::StoreError;
+
+/// Why a round, or the run, cannot go on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Abort {
+    /// Too few answered; the round is tried again.
+    #[error("{answered} of {asked} clients answered")]
+    Quorum {
+        /// How many were asked.
+        asked: usize,
+        /// How many answered.
+        answered: usize,
+    },
+    /// A reply holds NaN or infinity.
+    #[error("client {client} sent a number that is not finite")]
+    NotFinite {
+        /// Whose.
+        client: u32,
+    },
+    /// A peer does not speak our language.
+    #[error("client {client} broke the protocol: {reason}")]
+    Protocol {
+        /// Who.
+        client: u32,
+        /// How.
+        reason: String,
+    },
+    /// Client state is lost.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Everyone was asked, of a population without end.
+    #[error("this method asks every client, but the population has no end: sample clients instead")]
+    Unbounded,
+    /// The problem lacks what the method needs.
+    #[error("{0}")]
+    Unsuited(String),
+    /// The fleet is gone.
+    #[error("the clients are gone: {0}")]
+    Closed(String),
+}
+
+/// Some clients, in the order they are asked and folded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cohort {
+    ids: Arc<[ClientId]>,
+    required: bool,
+    unbounded: bool,
+}
+
+impl Cohort {
+    /// These clients.
+    pub fn new(ids: impl Into<Arc<[ClientId]>>) -> Self {
+        Self { ids: ids.into(), required: false, unbounded: false }
+    }
+
+    /// The same clients, none of whom may stay silent: those who do are asked again in the same
+    /// slot, with the same dice, before the round is given up.
+    pub fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    /// Only those for whom `keep` holds.
+    pub fn filter(&self, keep: impl Fn(ClientId) -> bool) -> Self {
+        if self.ids.iter().all(|&id| keep(id)) {
+            return self.clone();
+        }
+        Self { ids: self.ids.iter().copied().filter(|&id| keep(id)).collect(), ..*self }
+    }
+
+    /// Who.
+    pub fn ids(&self) -> &[ClientId] {
+        &self.ids
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Nobody?
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+}
+
+/// How often the silent of a required cohort are asked again before the round is given up.
+const PATIENCE: u32 = 50;
+
+/// One attempt at a round: dice, cohorts, and the only door to the clients.
+pub struct Round<'a, A: Algorithm> {
+    slot: Slot,
+    rng: Rng,
+    fleet: &'a mut dyn Fleet<A>,
+    ledger: &'a mut Ledger,
+    heard: &'a mut Heard,
+    /// What `heard` was, to undo a failed attempt.
+    undo: Vec<(ClientId, Option<Slot>)>,
+    everyone: &'a Cohort,
+    /// Least share of a cohort that must answer.
+    quorum: f64,
+    notes: &'a mut BTreeMap<&'static str, f64>,
+}
+
+impl<'a, A: Algorithm> Round<'a, A> {
+    pub(crate) fn new(slot: Slot, seed: Seed, quorum: f64, everyone: &'a Cohort, fleet: &'a mut dyn Fleet<A>, books: Books<'a>) -> Self {
+        let Books { ledger, heard, notes } = books;
+        Self { slot, rng: seed.server(slot.round, slot.attempt), fleet, ledger, heard, undo: vec![], everyone, quorum, notes }
+    }
+
+    /// Makes a failed attempt not have happened, but for the ledger.
+    pub(crate) fn roll_back(self) {
+        for (client, slot) in self.undo.into_iter().rev() {
+            self.heard.set(client, slot);
+        }
+    }
+
+    /// Which round; 0 while opening.
+    pub fn index(&self) -> u64 {
+        self.slot.round
+    }
+
+    /// Dice of (run, round, attempt).
+    pub fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
+
+    /// Every client of the roster.
+    pub fn everyone(&self) -> Cohort {
+        self.everyone.clone()
+    }
+
+    /// Some clients, by the round's dice.
+    pub fn sample(&mut self, how: &Sampling) -> Cohort {
+        how.draw(&self.fleet.roster(), self.everyone, &mut self.rng)
+    }
+
+    /// One ask to a cohort; `fold` sees the replies in cohort order. Returns who answered.
+    pub fn ask(&mut self, to: &Cohort, ask: A::Ask, fold: impl FnMut(ClientId, A::Reply)) -> Result<Cohort, Abort> {
+        self.ledger.book(Direction::Down, &ask, to.len() as u64);
+        self.exchange(to, Asks::Same(&ask), fold)
+    }
+
+    /// An ask of its own for each client.
+    pub fn ask_each(
+        &mut self,
+        to: &Cohort,
+        ask: impl Fn(ClientId) -> A::Ask,
+        fold: impl FnMut(ClientId, A::Reply),
+    ) -> Result<Cohort, Abort> {
+        let asks: Vec<A::Ask> = to.ids().iter().map(|&id| ask(id)).collect();
+        asks.iter().for_each(|ask| self.ledger.book(Direction::Down, ask, 1));
+        self.exchange(to, Asks::Each(&asks), fold)
+    }
+
+    /// An ask to one client, who must answer.
+    pub fn ask_one(&mut self, to: ClientId, ask: A::Ask) -> Result<A::Reply, Abort> {
+        let mut got = None;
+        self.ask(&Cohort::new([to]).required(), ask, |_, reply| got = Some(reply))?;
+        got.ok_or(Abort::Quorum { asked: 1, answered: 0 })
+    }
+
+    /// A diagnostic for the row, summed over the rounds since the last row.
+    pub fn note(&mut self, name: &'static str, value: f64) {
+        *self.notes.entry(name).or_insert(0.0) += value;
+    }
+
+    fn exchange(&mut self, to: &Cohort, asks: Asks<'_, A::Ask>, mut fold: impl FnMut(ClientId, A::Reply)) -> Result<Cohort, Abort> {
+        if to.unbounded {
+            return Err(Abort::Unbounded);
+        }
+        let slot = self.slot;
+        self.slot.exchange += 1;
+        let mut answered = Vec::with_capacity(to.len());
+        let mut bad = None;
+        let mut hear = |ledger: &mut Ledger, id: ClientId, mut answer: Answer<A::Reply>| {
+            ledger.book(Direction::Up, &answer.reply, 1);
+            ledger.book_work(answer.work);
+            let mut finite = true;
+            answer.reply.vectors(&mut |v| finite &= v.is_finite());
+            if !finite {
+                bad.get_or_insert(id);
+            }
+            if bad.is_none() {
+                answered.push(id);
+                fold(id, answer.reply);
+            }
+        };
+        if to.required {
+            self.insist(slot, to, asks, &mut hear)?;
+        } else {
+            let ledger = &mut *self.ledger;
+            self.fleet.exchange(slot, Wave { to: to.ids(), asks, heard: self.heard }, &mut |id, answer| hear(ledger, id, answer))?;
+        }
+        if let Some(ClientId(client)) = bad {
+            return Err(Abort::NotFinite { client });
+        }
+        for &id in &answered {
+            let was = self.heard.set(id, Some(slot));
+            self.undo.push((id, was));
+        }
+        if answered.is_empty() && !to.is_empty() || (answered.len() as f64) < self.quorum * to.len() as f64 {
+            return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
+        }
+        Ok(if answered.len() == to.len() { to.clone() } else { Cohort { ids: answered.into(), required: to.required, unbounded: false } })
+    }
+
+    /// Asks the silent again in the same slot until everyone has answered; folds in cohort order.
+    fn insist(
+        &mut self,
+        slot: Slot,
+        to: &Cohort,
+        asks: Asks<'_, A::Ask>,
+        hear: &mut dyn FnMut(&mut Ledger, ClientId, Answer<A::Reply>),
+    ) -> Result<(), Abort> {
+        // Replies wait here from the first gap on; without loss nothing ever does.
+        let mut waiting: BTreeMap<usize, Answer<A::Reply>> = BTreeMap::new();
+        let mut due = 0;
+        let mut missing: Vec<usize> = (0..to.len()).collect();
+        for again in 0..=PATIENCE {
+            let ids: Vec<ClientId> = missing.iter().map(|&k| to.ids[k]).collect();
+            let own: Vec<A::Ask>;
+            let asks = match asks {
+                Asks::Same(ask) => Asks::Same(ask),
+                Asks::Each(all) if again == 0 => Asks::Each(all),
+                Asks::Each(all) => {
+                    own = missing.iter().map(|&k| all[k].clone()).collect();
+                    Asks::Each(&own)
+                }
+            };
+            if again > 0 {
+                (0..ids.len()).for_each(|k| self.ledger.book(Direction::Down, asks.at(k), 1));
+            }
+            let mut still = missing.iter().copied().peekable();
+            let mut silent = vec![];
+            let ledger = &mut *self.ledger;
+            self.fleet.exchange(slot, Wave { to: &ids, asks, heard: self.heard }, &mut |id, answer| {
+                while let Some(k) = still.next() {
+                    if to.ids[k] != id {
+                        silent.push(k);
+                        continue;
+                    }
+                    if k == due {
+                        hear(ledger, id, answer);
+                        due += 1;
+                    } else {
+                        waiting.insert(k, answer);
+                    }
+                    break;
+                }
+                while let Some(answer) = waiting.remove(&due) {
+                    hear(ledger, to.ids[due], answer);
+                    due += 1;
+                }
+            })?;
+            silent.extend(still);
+            missing = silent;
+            if missing.is_empty() {
+                return Ok(());
+            }
+        }
+        Err(Abort::Quorum { asked: to.len(), answered: to.len() - missing.len() })
+    }
+}
+
+/// What a round writes into.
+pub(crate) struct Books<'a> {
+    pub(crate) ledger: &'a mut Ledger,
+    pub(crate) heard: &'a mut Heard,
+    pub(crate) notes: &'a mut BTreeMap<&'static str, f64>,
+}
+
+/// The cohort of a whole roster.
+pub(crate) fn everyone(roster: &Roster) -> Cohort {
+    match roster {
+        Roster::Listed(ids) => Cohort::new(Arc::clone(ids)),
+        Roster::Counted(n) => Cohort::new((0..*n).map(ClientId).collect::<Arc<[_]>>()),
+        Roster::Unbounded => Cohort { ids: Arc::new([]), required: false, unbounded: true },
+    }
+}

@@ -1,0 +1,225 @@
+//! Dice as a function of where they are thrown.
+//!
+//! The key of a ChaCha stream is the tuple (run seed, round, attempt, exchange, client, purpose)
+//! itself: two different places never share dice, no generator is carried along, and asking a client
+//! twice gives it the same dice twice.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::algorithm::ClientId;
+use crate::message::wire;
+
+wire! {
+    /// Where in a run something happens: the round, the attempt at it, the exchange within it.
+    #[derive(Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct Slot {
+        /// Counts from 1; round 0 is what happens before the first.
+        pub round: u64,
+        /// Counts from 0; a round given up is tried again with the next attempt.
+        pub attempt: u32,
+        /// Counts from 0 within the attempt.
+        pub exchange: u32,
+    }
+}
+
+/// What dice are for; streams of different purposes are independent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Purpose {
+    /// The server's choices of a round: cohorts, coins.
+    Server = 1,
+    /// A client's work on one ask: batches, compression.
+    Client = 2,
+    /// A client's first moment.
+    Entry = 3,
+    /// What a client does only to be measured.
+    Probe = 4,
+    /// Dropout and augmentation.
+    Noise = 5,
+    /// Making the problem: generators, splits, hold-outs.
+    Problem = 6,
+    /// A local solve, shared by all runs on one problem.
+    Solve = 7,
+    /// The start of a model.
+    Start = 8,
+    /// Faults that a test fleet injects.
+    Fault = 9,
+}
+
+/// The seed of a run.
+///
+/// ```
+/// use motet_core::{ClientId, Purpose, Seed, Slot};
+/// let slot = Slot { round: 3, attempt: 0, exchange: 0 };
+/// let mut once = Seed(7).client(slot, ClientId(5));
+/// let mut again = Seed(7).client(slot, ClientId(5));
+/// assert_eq!(once.next_u64(), again.next_u64());
+/// assert_ne!(once.next_u64(), Seed(8).client(slot, ClientId(5)).next_u64());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seed(pub u64);
+
+impl Seed {
+    /// The server's dice of one attempt at a round.
+    pub fn server(self, round: u64, attempt: u32) -> Rng {
+        self.dice(Slot { round, attempt, exchange: 0 }, 0, Purpose::Server)
+    }
+
+    /// A client's dice for one ask.
+    pub fn client(self, slot: Slot, client: ClientId) -> Rng {
+        self.dice(slot, client.0, Purpose::Client)
+    }
+
+    /// A client's dice of a given purpose that do not depend on the round.
+    pub fn fixed(self, client: ClientId, purpose: Purpose) -> Rng {
+        self.dice(Slot { round: 0, attempt: 0, exchange: 0 }, client.0, purpose)
+    }
+
+    /// Dice for step `index` of making a problem.
+    pub fn problem(self, index: u64) -> Rng {
+        self.dice(Slot { round: index, attempt: 0, exchange: 0 }, 0, Purpose::Problem)
+    }
+
+    /// The dice of one place. All coordinates are the key: no two places collide.
+    pub fn dice(self, slot: Slot, client: u32, purpose: Purpose) -> Rng {
+        let mut key = [0u8; 32];
+        key[0..8].copy_from_slice(&self.0.to_le_bytes());
+        key[8..16].copy_from_slice(&slot.round.to_le_bytes());
+        key[16..20].copy_from_slice(&slot.attempt.to_le_bytes());
+        key[20..24].copy_from_slice(&slot.exchange.to_le_bytes());
+        key[24..28].copy_from_slice(&client.to_le_bytes());
+        key[28..32].copy_from_slice(&(purpose as u32).to_le_bytes());
+        Rng { key, stream: None }
+    }
+}
+
+/// A stream of dice.
+///
+/// The generator behind it is set up at the first throw: most asks throw none.
+#[derive(Clone, Debug)]
+pub struct Rng {
+    key: [u8; 32],
+    stream: Option<Box<ChaCha8Rng>>,
+}
+
+impl Rng {
+    fn stream(&mut self) -> &mut ChaCha8Rng {
+        self.stream.get_or_insert_with(|| Box::new(ChaCha8Rng::from_seed(self.key)))
+    }
+
+    /// 64 fair bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.stream().next_u64()
+    }
+
+    /// Uniform on [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Uniform on 0..n, exactly.
+    ///
+    /// # Panics
+    /// If `n` is zero.
+    pub fn below(&mut self, n: usize) -> usize {
+        assert!(n > 0, "a choice among none");
+        let n = n as u64;
+        // Lemire's multiplication with rejection: no bias.
+        loop {
+            let wide = u128::from(self.next_u64()) * u128::from(n);
+            if (wide as u64) >= n.wrapping_neg() % n {
+                return (wide >> 64) as usize;
+            }
+        }
+    }
+
+    /// True with probability `p`.
+    pub fn coin(&mut self, p: f64) -> bool {
+        self.unit() < p
+    }
+
+    /// N(0, 1)
+    pub fn normal(&mut self) -> f64 {
+        StandardNormal.sample(self.stream())
+    }
+
+    /// One value of any distribution of the `rand_distr` crate.
+    pub fn draw<T>(&mut self, from: &impl Distribution<T>) -> T {
+        from.sample(self.stream())
+    }
+
+    /// Flips until the first head: P(l) = p (1 − p)^{l−1}, l = 1, 2, …
+    pub fn geometric(&mut self, p: f64) -> u64 {
+        if p >= 1.0 {
+            return 1;
+        }
+        // Inversion; 1 − unit() lies in (0, 1], so the logarithm is finite.
+        1 + ((1.0 - self.unit()).ln() / (-p).ln_1p()) as u64
+    }
+
+    /// Fisher–Yates.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for k in (1..items.len()).rev() {
+            items.swap(k, self.below(k + 1));
+        }
+    }
+
+    /// `count` of 0..n without replacement, ascending. Costs O(count), whatever n.
+    pub fn choose(&mut self, count: usize, n: usize) -> Vec<u32> {
+        // Floyd's algorithm.
+        let mut chosen = std::collections::BTreeSet::new();
+        for j in n - count.min(n)..n {
+            let t = self.below(j + 1) as u32;
+            if !chosen.insert(t) {
+                chosen.insert(j as u32);
+            }
+        }
+        chosen.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_coordinate_of_the_key_matters() {
+        let slot = Slot { round: 1, attempt: 2, exchange: 3 };
+        let mut seen = std::collections::BTreeSet::new();
+        let mut add = |mut rng: Rng| assert!(seen.insert(rng.next_u64()));
+        add(Seed(0).dice(slot, 4, Purpose::Client));
+        add(Seed(1).dice(slot, 4, Purpose::Client));
+        add(Seed(0).dice(Slot { round: 2, ..slot }, 4, Purpose::Client));
+        add(Seed(0).dice(Slot { attempt: 3, ..slot }, 4, Purpose::Client));
+        add(Seed(0).dice(Slot { exchange: 4, ..slot }, 4, Purpose::Client));
+        add(Seed(0).dice(slot, 5, Purpose::Client));
+        add(Seed(0).dice(slot, 4, Purpose::Noise));
+    }
+
+    #[test]
+    fn run_lengths_have_the_mean_of_the_coin() {
+        for p in [0.05, 0.3, 0.9, 1.0] {
+            let mut rng = Seed(3).server(1, 0);
+            let draws = 40_000;
+            let sum: u64 = (0..draws).map(|_| rng.geometric(p)).sum();
+            let (mean, sd) = (sum as f64 / f64::from(draws), ((1.0 - p) / (p * p) / f64::from(draws)).sqrt());
+            assert!((mean - 1.0 / p).abs() <= 5.0 * sd, "p = {p}: {mean}");
+        }
+    }
+
+    #[test]
+    fn chosen_sets_are_uniform() {
+        let mut rng = Seed(1).server(1, 0);
+        let mut hits = [0u32; 5];
+        for _ in 0..20_000 {
+            let set = rng.choose(2, 5);
+            assert!(set.len() == 2 && set[0] < set[1]);
+            set.iter().for_each(|&k| hits[k as usize] += 1);
+        }
+        // Each of five is in 2/5 of the pairs: 8000 ± 5 standard deviations.
+        assert!(hits.iter().all(|&h| (h as f64 - 8000.0).abs() < 5.0 * 69.3), "{hits:?}");
+        assert_eq!(rng.choose(9, 4), [0, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,171 @@
+//! A client's place of work: its data, its dice, its meter.
+
+use crate::algorithm::ClientId;
+use crate::memo::Memo;
+use crate::objective::{Batch, Constants, Objective, Rows};
+use crate::seed::{Purpose, Rng, Seed};
+use crate::update::Update;
+use crate::vector::{Precision, Vector};
+
+/// What a client computed, in examples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Examples differentiated. A Hessian-vector product counts as two gradients.
+    pub gradients: u64,
+    /// Examples evaluated.
+    pub values: u64,
+}
+
+impl std::ops::AddAssign for Work {
+    fn add_assign(&mut self, other: Work) {
+        self.gradients += other.gradients;
+        self.values += other.values;
+    }
+}
+
+/// All that client code may touch for one ask. Test data is not here.
+#[derive(Debug)]
+pub struct Site<'a> {
+    /// Who.
+    pub id: ClientId,
+    /// fᵢ
+    pub train: Meter<'a>,
+    /// The same function on data held out for choosing; absent if none was.
+    pub validation: Option<Meter<'a>>,
+    /// Dice of (run, round, attempt, exchange, client).
+    pub rng: Rng,
+    /// The model's own numbers that are never shared.
+    pub buffers: &'a mut Option<Vector>,
+    pub(crate) memo: &'a Memo,
+    pub(crate) memo_work: Work,
+}
+
+impl Site<'_> {
+    /// A vector that depends on this client's data alone, such as xᵢ*: made once per problem,
+    /// client and `key`, and shared by all runs. The dice passed to `make` depend on the client only.
+    ///
+    /// Its work is booked at the client's first moment, in every run alike, whoever made it.
+    pub fn once(&mut self, key: u64, make: impl FnOnce(&mut Meter<'_>, Option<&mut Meter<'_>>, &mut Rng) -> Vector) -> Vector {
+        let (id, objective, validation) = (self.id, self.train.objective, self.validation.as_ref().map(|v| v.objective));
+        let (vector, work) = self.memo.once(id, key, || {
+            let (mut train, mut check) = (Meter::new(objective), validation.map(Meter::new));
+            let mut rng = Seed(key).fixed(id, Purpose::Solve);
+            let vector = make(&mut train, check.as_mut(), &mut rng);
+            let mut work = train.work();
+            work += check.map_or(Work::default(), |c| c.work());
+            (vector, work)
+        });
+        self.memo_work += work;
+        vector
+    }
+
+    /// Everything computed here, apart from shared solves.
+    pub(crate) fn work(&self) -> Work {
+        let mut work = self.train.work();
+        work += self.validation.as_ref().map_or(Work::default(), Meter::work);
+        work
+    }
+}
+
+/// An objective that counts what it is asked.
+pub struct Meter<'a> {
+    objective: &'a dyn Objective,
+    work: Work,
+    /// Key of dropout and augmentation; each differentiation takes the next.
+    noise: Option<u64>,
+}
+
+impl std::fmt::Debug for Meter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Meter").field("work", &self.work).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Meter<'a> {
+    /// A fresh meter.
+    pub fn new(objective: &'a dyn Objective) -> Self {
+        Self { objective, work: Work::default(), noise: None }
+    }
+
+    pub(crate) fn noisy(objective: &'a dyn Objective, noise: u64) -> Self {
+        Self { objective, work: Work::default(), noise: Some(noise) }
+    }
+
+    /// d
+    pub fn dim(&self) -> usize {
+        self.objective.dim()
+    }
+
+    /// How many examples there are.
+    pub fn samples(&self) -> usize {
+        self.objective.samples()
+    }
+
+    /// Width of the parameters.
+    pub fn precision(&self) -> Precision {
+        self.objective.precision()
+    }
+
+    /// L and μ.
+    pub fn constants(&self) -> Constants {
+        self.objective.constants()
+    }
+
+    /// What was asked so far.
+    pub fn work(&self) -> Work {
+        self.work
+    }
+
+    /// ∇f(x) on all examples.
+    pub fn gradient(&mut self, x: &Vector) -> Vector {
+        let mut g = x.zeros_like();
+        self.gradient_into(x, Rows::All, &mut g);
+        g
+    }
+
+    /// Writes ∇f(x; rows) into `g`.
+    pub fn gradient_into(&mut self, x: &Vector, rows: Rows<'_>, g: &mut Vector) {
+        let batch = self.batch(rows, 1);
+        self.objective.gradient(x, batch, g);
+    }
+
+    /// Writes ∇f(x; rows) into `g` and updates the model's unshared numbers.
+    pub fn train_into(&mut self, x: &Vector, rows: Rows<'_>, buffers: &mut Option<Vector>, g: &mut Vector) {
+        let mut batch = self.batch(rows, 1);
+        batch.buffers = buffers.as_mut();
+        self.objective.gradient(x, batch, g);
+    }
+
+    /// ∇f(x; rows), by rows of the model where few are touched.
+    pub fn update(&mut self, x: &Vector, rows: Rows<'_>) -> Update {
+        let batch = self.batch(rows, 1);
+        self.objective.update(x, batch)
+    }
+
+    /// f(x; rows), as in evaluation.
+    pub fn value(&mut self, x: &Vector, rows: Rows<'_>) -> f64 {
+        self.work.values += self.touched(rows);
+        self.objective.value(x, Batch { rows, ..Batch::all() })
+    }
+
+    /// ∇²f(x; rows)·v into `out`.
+    pub fn hessian_vector(&mut self, x: &Vector, v: &Vector, rows: Rows<'_>, out: &mut Vector) {
+        let batch = self.batch(rows, 2);
+        self.objective.hessian_vector(x, v, batch, out);
+    }
+
+    fn touched(&self, rows: Rows<'_>) -> u64 {
+        match rows {
+            Rows::All => self.objective.samples() as u64,
+            Rows::Only(rows) => rows.len() as u64,
+        }
+    }
+
+    fn batch<'b>(&mut self, rows: Rows<'b>, gradients: u64) -> Batch<'b> {
+        self.work.gradients += gradients * self.touched(rows);
+        if let Some(key) = &mut self.noise {
+            *key = key.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        }
+        Batch { rows, noise: self.noise, buffers: None }
+    }
+}

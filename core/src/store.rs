@@ -1,0 +1,25 @@
+//! Where client state sleeps.
+
+use crate::algorithm::ClientId;
+
+/// Keeps each client's state while the client is not working.
+///
+/// `take` moves the state out: at any time it is in exactly one place.
+pub trait Store<S>: Send + Sync {
+    /// Moves a client's state out; `None` if it never had one.
+    fn take(&self, client: ClientId) -> Result<Option<S>, StoreError>;
+    /// Moves a client's state in.
+    fn put(&self, client: ClientId, state: S) -> Result<(), StoreError>;
+    /// A look: probes never write or create state.
+    fn read(&self, client: ClientId) -> Result<Option<S>, StoreError>;
+}
+
+/// State could not be fetched or kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("state of client {client}: {reason}")]
+pub struct StoreError {
+    /// Whose.
+    pub client: u32,
+    /// Why.
+    pub reason: String,
+}

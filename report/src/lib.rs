@@ -1,0 +1,5 @@
+//! Records → tables, plots, a page, and verdicts on claims.
+
+mod records;
+
+pub use records::{ReadError, Records};
