@@ -1,13 +1,16 @@
 //! Who has what: the numbers behind `motet data show`.
 
+use motet_core::Shard;
 use serde::Serialize;
 
-use crate::dataset::Targets;
+use crate::dataset::{Dataset, Targets};
 use crate::holdout::Parts;
 
 /// The clients of a problem in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Census {
+    /// Numbers per example.
+    pub features: u64,
     /// By client.
     pub clients: Vec<Household>,
     /// Examples of all clients by class; empty if targets are numbers.
@@ -33,15 +36,27 @@ pub struct Household {
 }
 
 impl Census {
-    pub(crate) fn take(clients: &[Parts], targets: &Targets, left_out: usize) -> Self {
-        let clients: Vec<Household> = clients.iter().map(|parts| Household::count(parts, targets)).collect();
+    pub(crate) fn take(clients: &[Parts], data: &Dataset, left_out: usize) -> Self {
+        let clients: Vec<Household> = clients.iter().map(|parts| Household::count(parts, &data.targets)).collect();
         let classes = clients.first().map_or(0, |client| client.labels.len());
         let labels: Vec<u64> = (0..classes).map(|class| clients.iter().map(|client| client.labels[class]).sum()).collect();
         let heterogeneity = (classes > 0).then(|| {
             let distances = clients.iter().map(|client| total_variation(&client.labels, &labels));
             distances.sum::<f64>() / clients.len() as f64
         });
-        Self { clients, labels, heterogeneity, left_out: left_out as u64 }
+        Self { features: data.features.cols() as u64, clients, labels, heterogeneity, left_out: left_out as u64 }
+    }
+
+    /// Clients that brought their own functions.
+    pub(crate) fn of_functions(shards: &[Shard]) -> Self {
+        let household = |shard: &Shard| Household {
+            train: shard.train.samples() as u64,
+            validation: shard.validation.as_ref().map_or(0, |f| f.samples() as u64),
+            test: 0,
+            labels: Vec::new(),
+        };
+        let features = shards.first().map_or(0, |shard| shard.train.dim() as u64);
+        Self { features, clients: shards.iter().map(household).collect(), labels: Vec::new(), heterogeneity: None, left_out: 0 }
     }
 }
 
@@ -69,10 +84,12 @@ fn total_variation(a: &[u64], b: &[u64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::{Dense, Matrix};
 
     fn census(clients: &[&[u32]], labels: Vec<u32>) -> Census {
         let parts: Vec<Parts> = clients.iter().map(|rows| Parts { train: rows.to_vec(), ..Parts::default() }).collect();
-        Census::take(&parts, &Targets::Classes { labels, classes: 2 }, 0)
+        let features = Matrix::Dense(Dense { cols: 1, values: vec![0.0; labels.len()] });
+        Census::take(&parts, &Dataset { features, targets: Targets::Classes { labels, classes: 2 }, keys: None }, 0)
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::dataset::DatasetError;
+use crate::model::ModelError;
+
 /// Why a problem could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ProblemError {
@@ -91,6 +94,12 @@ pub enum ProblemError {
         /// Taken for test.
         test: usize,
     },
+    /// The examples do not form a data set.
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+    /// The model does not go with the data.
+    #[error("[problem] {0}")]
+    Model(#[from] ModelError),
     /// A section that does not go with the source.
     #[error("[problem] {section}: source `{kind}` brings its own clients and functions; leave `{section}` out")]
     Superfluous {

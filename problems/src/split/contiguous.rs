@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use motet_core::Rng;
 
-use super::{Partition, all_rows, examples, served, shuffled_rows};
+use super::{Partition, all_rows, served, shuffled_rows};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::keys::keys;
@@ -24,7 +24,7 @@ impl Contiguous {
     pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         let clients = served(self.clients.get(), 1, data)?;
         let rows = if self.shuffle { shuffled_rows(data, rng) } else { all_rows(data) };
-        Ok(Partition::new(blocks(&rows, clients), examples(data)))
+        Ok(Partition::new(blocks(&rows, clients), data.len()))
     }
 }
 

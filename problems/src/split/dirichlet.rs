@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use motet_core::{Positive, Rng};
 use rand_distr::Gamma;
 
-use super::{Partition, examples, rows_by_class, served};
+use super::{Partition, rows_by_class, served};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::keys::keys;
@@ -49,7 +49,7 @@ impl Dirichlet {
             }
         }
         top_up(&mut clients, self.min.get() as usize);
-        Ok(Partition::new(clients, examples(data)))
+        Ok(Partition::new(clients, data.len()))
     }
 
     /// One draw of Dirichlet(α, …, α): gamma variables over their sum.

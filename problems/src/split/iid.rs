@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use motet_core::Rng;
 
 use super::contiguous::blocks;
-use super::{Partition, examples, served, shuffled_rows};
+use super::{Partition, served, shuffled_rows};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::keys::keys;
@@ -21,6 +21,6 @@ keys! {
 impl Iid {
     pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         let clients = served(self.clients.get(), 1, data)?;
-        Ok(Partition::new(blocks(&shuffled_rows(data, rng), clients), examples(data)))
+        Ok(Partition::new(blocks(&shuffled_rows(data, rng), clients), data.len()))
     }
 }

@@ -18,7 +18,7 @@ use std::num::NonZeroU32;
 use motet_core::{Probability, Rng};
 use serde::{Deserialize, Serialize};
 
-use super::{Partition, examples, rows_by_class};
+use super::{Partition, rows_by_class};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::keys::keys;
@@ -75,7 +75,7 @@ impl LabelMixtures {
                 clients.push(pools.iter_mut().zip(&needs).flat_map(take).collect());
             }
         }
-        Ok(Partition::new(clients, examples(data)))
+        Ok(Partition::new(clients, data.len()))
     }
 
     fn check(&self, classes: usize) -> Result<(), ProblemError> {

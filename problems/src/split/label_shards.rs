@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use motet_core::Rng;
 
 use super::contiguous::blocks;
-use super::{Partition, examples, served, shuffled_rows};
+use super::{Partition, served, shuffled_rows};
 use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
 use crate::keys::keys;
@@ -40,6 +40,6 @@ impl LabelShards {
         let mut shards = blocks(&rows, clients * self.shards.get() as usize);
         rng.shuffle(&mut shards);
         let hands = blocks(&shards, clients).into_iter().map(|hand| hand.concat()).collect();
-        Ok(Partition::new(hands, examples(data)))
+        Ok(Partition::new(hands, data.len()))
     }
 }

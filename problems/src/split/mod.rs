@@ -86,17 +86,10 @@ splits! {
     "natural" => Natural,
 }
 
-/// How many examples there are.
-fn examples(data: &Dataset) -> usize {
-    match &data.targets {
-        Targets::Classes { labels, .. } => labels.len(),
-        Targets::Numbers(numbers) => numbers.len(),
-    }
-}
 
 /// Every row, in the source's order.
 fn all_rows(data: &Dataset) -> Vec<u32> {
-    (0..examples(data) as u32).collect()
+    (0..data.len() as u32).collect()
 }
 
 /// Every row, in an order of the dice.
@@ -118,7 +111,7 @@ fn rows_by_class(data: &Dataset, rng: &mut Rng, split: &'static str) -> Result<V
 
 /// The number of clients, if each of them can have `least` rows.
 fn served(clients: u32, least: u32, data: &Dataset) -> Result<usize, ProblemError> {
-    let (clients, least, rows) = (clients as usize, least as usize, examples(data));
+    let (clients, least, rows) = (clients as usize, least as usize, data.len());
     match clients.checked_mul(least) {
         Some(needed) if needed <= rows => Ok(clients),
         _ => Err(ProblemError::TooManyClients { clients, rows, least }),

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use motet_core::Rng;
 
-use super::{Partition, examples};
+use super::Partition;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::keys::keys;
@@ -24,6 +24,12 @@ keys! {
 
 fn one() -> NonZeroU32 {
     NonZeroU32::MIN
+}
+
+impl Default for Natural {
+    fn default() -> Self {
+        Self { clients: None, min: one() }
+    }
 }
 
 impl Natural {
@@ -45,6 +51,6 @@ impl Natural {
             None if there == 0 => return short("split.min", self.min.get()),
             None => {}
         }
-        Ok(Partition::new(clients, examples(data)))
+        Ok(Partition::new(clients, data.len()))
     }
 }

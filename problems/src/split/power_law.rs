@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use motet_core::{NonNegative, Rng};
 
-use super::{Partition, examples, served, shuffled_rows};
+use super::{Partition, served, shuffled_rows};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::keys::keys;
@@ -32,7 +32,7 @@ impl PowerLaw {
         let mut rows = shuffled_rows(data, rng);
         let sizes = power_law_sizes(rows.len(), clients, *self.exponent, self.min.get() as usize);
         let hands = sizes.into_iter().map(|size| rows.split_off(rows.len() - size)).collect();
-        Ok(Partition::new(hands, examples(data)))
+        Ok(Partition::new(hands, data.len()))
     }
 }
 

@@ -10,10 +10,12 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use labels::Labels;
+use motet_core::Input;
 use parse::Parser;
 
 use super::open::{Opened, name_of, open};
 use super::{Material, Place};
+use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::keys::keys;
@@ -52,10 +54,15 @@ pub enum LabelMode {
 }
 
 impl Libsvm {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        let file = place.folders.find(&self.path)?;
+    /// Finds and reads the file; says also which file it was.
+    pub fn open(&self, folders: &Folders) -> Result<(Dataset, Input), ProblemError> {
+        let file = folders.find(&self.path)?;
         let Opened { text, input } = open(&file)?;
-        let dataset = self.read(&text, name_of(&file))?;
+        Ok((self.read(&text, name_of(&file))?, input))
+    }
+
+    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        let (dataset, input) = self.open(place.folders)?;
         Ok(Material::Examples { dataset, inputs: vec![input] })
     }
 
