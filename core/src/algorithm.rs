@@ -43,6 +43,11 @@ pub trait Algorithm: Send + Sync + Sized + 'static {
     /// One round. An error leaves the server as it was before.
     fn round(&self, server: &mut Self::Server, round: &mut Round<'_, Self>) -> Result<(), Abort>;
 
+    /// Is there nothing left to do? Asked after every round; the run then ends.
+    fn done(&self, _server: &Self::Server) -> bool {
+        false
+    }
+
     /// The client's half of an exchange.
     fn answer(&self, me: &mut Self::Client, ask: &Self::Ask, site: &mut Site<'_>) -> Self::Reply;
 

@@ -57,6 +57,13 @@ checked! {
     Probability: "a number above 0 and at most 1", |v| v > 0.0 && v <= 1.0;
 }
 
+/// Switched off.
+impl Default for NonNegative {
+    fn default() -> Self {
+        Self(0.0)
+    }
+}
+
 /// A number outside the range of its type.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("must be {range}, got {value}")]

@@ -175,26 +175,35 @@ pub fn train<A: Algorithm>(
             break;
         }
         run.rounds = index;
-        if !plan.rhythm.due(index, index == plan.rounds) {
-            continue;
+        let last = index == plan.rounds || algorithm.done(&run.server);
+        if plan.rhythm.due(index, last) {
+            let mut row =
+                measure(algorithm, plan, index, &probed, fleet, &run).map_err(|source| TrainError::Probe { round: index, source })?;
+            row.attempts = std::mem::take(&mut attempts);
+            for (name, value) in std::mem::take(&mut notes) {
+                *spent.entry(name.to_owned()).or_insert(0.0) += value;
+                row.notes.insert(name.to_owned(), value);
+            }
+            sink.row(&row).map_err(|source| TrainError::Sink { round: index, source })?;
+            if let Some(outcome) = verdict(plan, &row, &spent) {
+                run.outcome = outcome;
+                break;
+            }
         }
-        let mut row = measure(algorithm, plan, index, &probed, fleet, &run).map_err(|source| TrainError::Probe { round: index, source })?;
-        row.attempts = std::mem::take(&mut attempts);
-        for (name, value) in std::mem::take(&mut notes) {
-            *spent.entry(name.to_owned()).or_insert(0.0) += value;
-            row.notes.insert(name.to_owned(), value);
-        }
-        sink.row(&row).map_err(|source| TrainError::Sink { round: index, source })?;
-        if !row.metrics.get("loss").is_none_or(|loss| loss.is_finite()) {
-            run.outcome = Outcome::Diverged { round: index, client: None };
-            break;
-        }
-        if let Some(rule) = plan.stop.iter().find(|rule| rule.holds(&row, &spent)) {
-            run.outcome = Outcome::Stopped { rule: format!("{} reached {:e}", rule.metric, rule.value) };
+        if last {
             break;
         }
     }
     Ok(run)
+}
+
+/// Does this row end the run?
+fn verdict(plan: &Plan, row: &Row, spent: &Metrics) -> Option<Outcome> {
+    if !row.metrics.get("loss").is_none_or(|loss| loss.is_finite()) {
+        return Some(Outcome::Diverged { round: row.round, client: None });
+    }
+    let rule = plan.stop.iter().find(|rule| rule.holds(row, spent))?;
+    Some(Outcome::Stopped { rule: format!("{} reached {:e}", rule.metric, rule.value) })
 }
 
 /// Tries a round until it happens whole; `Some` if the run ends here.

@@ -1,1 +1,10 @@
-//! x
+//! One file per paper, and the small parts they share.
+//!
+//! Start with [`flix`]: the whole of a method in one screen.
+
+pub mod flix;
+pub mod local;
+pub mod parts;
+mod registry;
+
+pub use registry::{CARDS, Card, Method, UnknownMethod, Visitor, with};

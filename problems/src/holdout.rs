@@ -4,18 +4,17 @@ use motet_core::{Fraction, Seed};
 
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// Shares of each client's examples that are kept away from training.
-    pub struct Holdout {
-        /// For choosing; 0 unless told.
-        #[serde(default = "nothing")]
-        pub validation: Fraction,
-        /// For judging; 0 unless told.
-        #[serde(default = "nothing")]
-        pub test: Fraction,
-    }
+/// Shares of each client's examples that are kept away from training.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Holdout {
+    /// For choosing; 0 unless told.
+    #[serde(default = "nothing")]
+    pub validation: Fraction,
+    /// For judging; 0 unless told.
+    #[serde(default = "nothing")]
+    pub test: Fraction,
 }
 
 fn nothing() -> Fraction {

@@ -19,8 +19,8 @@ macro_rules! keys {
 
         impl $Name {
             pub(crate) const ABOUT: &'static str = $about.trim_ascii();
-            pub(crate) const PARAMETERS: &'static [crate::card::Parameter] =
-                &[$(crate::card::Parameter { name: stringify!($key), about: $what.trim_ascii() }),*];
+            pub(crate) const PARAMETERS: &'static [(&'static str, &'static str)] =
+                &[$((stringify!($key), $what.trim_ascii())),*];
         }
     };
 }

@@ -39,3 +39,244 @@ pub enum Indices {
     /// More.
     U32(Vec<u32>),
 }
+
+/// Lists that do not form a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum MatrixError {
+    /// A dense matrix must be whole rows.
+    #[error("{values} values do not fill rows of {cols}")]
+    Ragged {
+        /// How many were given.
+        values: usize,
+        /// Width of a row.
+        cols: usize,
+    },
+    /// Row boundaries must ascend from 0 to the number of non-zeros.
+    #[error("row {row} does not lie within the {nonzeros} non-zeros")]
+    Boundaries {
+        /// The first wrong one.
+        row: usize,
+        /// How many there are.
+        nonzeros: usize,
+    },
+    /// Every index must have a value.
+    #[error("{indices} column numbers but {values} values")]
+    Unpaired {
+        /// Column numbers given.
+        indices: usize,
+        /// Values given.
+        values: usize,
+    },
+    /// Columns must ascend within a row and lie below the number of columns.
+    #[error("row {row}: column {column} is out of order or not below {cols}")]
+    Column {
+        /// Where.
+        row: usize,
+        /// Which.
+        column: usize,
+        /// Number of columns.
+        cols: usize,
+    },
+}
+
+impl Matrix {
+    /// A dense matrix from its rows, one after another.
+    ///
+    /// ```
+    /// use motet_problems::Matrix;
+    /// let a = Matrix::dense(2, vec![1.0, 0.0, 3.0, 4.0])?;
+    /// assert_eq!((a.rows(), a.cols()), (2, 2));
+    /// assert!(Matrix::dense(2, vec![1.0]).is_err());
+    /// # Ok::<(), motet_problems::MatrixError>(())
+    /// ```
+    pub fn dense(cols: usize, values: Vec<f64>) -> Result<Self, MatrixError> {
+        let matrix = Matrix::Dense(Dense { cols, values });
+        matrix.check().map(|()| matrix)
+    }
+
+    /// A sparse matrix from row boundaries, columns and values, stored as narrowly as they allow.
+    ///
+    /// ```
+    /// use motet_problems::{Indices, Matrix};
+    /// let Matrix::Sparse(a) = Matrix::sparse(9, vec![0, 1, 3], vec![4, 0, 8], vec![1.0; 3])? else { unreachable!() };
+    /// assert_eq!((a.indices, a.values), (Indices::U16(vec![4, 0, 8]), None));
+    /// # Ok::<(), motet_problems::MatrixError>(())
+    /// ```
+    pub fn sparse(cols: usize, starts: Vec<usize>, columns: Vec<u32>, values: Vec<f64>) -> Result<Self, MatrixError> {
+        if columns.len() != values.len() {
+            return Err(MatrixError::Unpaired { indices: columns.len(), values: values.len() });
+        }
+        let narrow = cols <= usize::from(u16::MAX) + 1;
+        // Checked before narrowing, which would hide a column that is too large.
+        let wide = Csr { cols, starts, indices: Indices::U32(columns), values: None };
+        wide.check()?;
+        let Csr { cols, starts, indices: Indices::U32(columns), .. } = wide else { unreachable!("built as U32 above") };
+        let indices = if narrow { Indices::U16(columns.iter().map(|&c| c as u16).collect()) } else { Indices::U32(columns) };
+        let values = if values.iter().all(|&v| v == 1.0) { None } else { Some(values) };
+        Ok(Matrix::Sparse(Csr { cols, starts, indices, values }))
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Matrix::Dense(a) => a.values.len().checked_div(a.cols).unwrap_or(0),
+            Matrix::Sparse(a) => a.starts.len().saturating_sub(1),
+        }
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        match self {
+            Matrix::Dense(a) => a.cols,
+            Matrix::Sparse(a) => a.cols,
+        }
+    }
+
+    /// How many entries are stored.
+    pub fn stored(&self) -> usize {
+        match self {
+            Matrix::Dense(a) => a.values.len(),
+            Matrix::Sparse(a) => a.indices.len(),
+        }
+    }
+
+    /// Row `order[0]`, then row `order[1]`, …: brings each client's rows together.
+    ///
+    /// # Panics
+    /// If `order` names a row that does not exist.
+    pub fn permuted(&self, order: &[u32]) -> Self {
+        match self {
+            Matrix::Dense(a) => {
+                let values = order.iter().flat_map(|&r| &a.values[r as usize * a.cols..][..a.cols]).copied().collect();
+                Matrix::Dense(Dense { cols: a.cols, values })
+            }
+            Matrix::Sparse(a) => Matrix::Sparse(a.permuted(order)),
+        }
+    }
+
+    /// The same matrix with every entry stored.
+    pub fn to_dense(&self) -> Dense {
+        let mut values = vec![0.0; self.rows() * self.cols()];
+        for r in 0..self.rows() {
+            let row = &mut values[r * self.cols()..][..self.cols()];
+            self.entries(r, |c, v| row[c] = v);
+        }
+        Dense { cols: self.cols(), values }
+    }
+
+    /// Calls `each` with column and value of every stored entry of a row, in order.
+    #[inline]
+    pub fn entries(&self, row: usize, mut each: impl FnMut(usize, f64)) {
+        match self {
+            Matrix::Dense(a) => a.values[row * a.cols..][..a.cols].iter().enumerate().for_each(|(c, &v)| each(c, v)),
+            Matrix::Sparse(a) => {
+                for k in a.starts[row]..a.starts[row + 1] {
+                    each(a.indices.at(k), a.values.as_ref().map_or(1.0, |v| v[k]));
+                }
+            }
+        }
+    }
+
+    /// Do the lists form a matrix? The fields are public, so this is asked again where it matters.
+    pub fn check(&self) -> Result<(), MatrixError> {
+        match self {
+            Matrix::Dense(a) if a.values.len().checked_rem(a.cols).unwrap_or(a.values.len()) != 0 => {
+                Err(MatrixError::Ragged { values: a.values.len(), cols: a.cols })
+            }
+            Matrix::Dense(_) => Ok(()),
+            Matrix::Sparse(a) => a.check(),
+        }
+    }
+}
+
+impl Csr {
+    fn permuted(&self, order: &[u32]) -> Self {
+        let ranges = || order.iter().map(|&r| self.starts[r as usize]..self.starts[r as usize + 1]);
+        let mut starts = Vec::with_capacity(order.len() + 1);
+        starts.push(0);
+        starts.extend(ranges().scan(0, |end, r| {
+            *end += r.len();
+            Some(*end)
+        }));
+        let indices = match &self.indices {
+            Indices::U16(i) => Indices::U16(ranges().flat_map(|r| &i[r]).copied().collect()),
+            Indices::U32(i) => Indices::U32(ranges().flat_map(|r| &i[r]).copied().collect()),
+        };
+        let values = self.values.as_ref().map(|v| ranges().flat_map(|r| &v[r]).copied().collect());
+        Self { cols: self.cols, starts, indices, values }
+    }
+
+    fn check(&self) -> Result<(), MatrixError> {
+        let nonzeros = self.indices.len();
+        if let Some(values) = self.values.as_ref().filter(|v| v.len() != nonzeros) {
+            return Err(MatrixError::Unpaired { indices: nonzeros, values: values.len() });
+        }
+        if self.starts.first() != Some(&0) || self.starts.last() != Some(&nonzeros) {
+            return Err(MatrixError::Boundaries { row: 0, nonzeros });
+        }
+        for (row, pair) in self.starts.windows(2).enumerate() {
+            let (from, to) = (pair[0], pair[1]);
+            if from > to || to > nonzeros {
+                return Err(MatrixError::Boundaries { row, nonzeros });
+            }
+            for k in from..to {
+                let column = self.indices.at(k);
+                if column >= self.cols || (k > from && self.indices.at(k - 1) >= column) {
+                    return Err(MatrixError::Column { row, column, cols: self.cols });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Indices {
+    /// How many.
+    pub fn len(&self) -> usize {
+        match self {
+            Indices::U16(i) => i.len(),
+            Indices::U32(i) => i.len(),
+        }
+    }
+
+    /// None at all?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The k-th.
+    #[inline]
+    pub fn at(&self, k: usize) -> usize {
+        match self {
+            Indices::U16(i) => usize::from(i[k]),
+            Indices::U32(i) => i[k] as usize,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permutation_moves_whole_rows() {
+        let a = Matrix::sparse(3, vec![0, 2, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0]).unwrap();
+        let moved = a.permuted(&[2, 0, 1]);
+        assert_eq!(moved.to_dense().values, [0.0, 3.0, 0.0, 1.0, 0.0, 2.0, 0.0, 0.0, 0.0]);
+        let dense = Matrix::Dense(a.to_dense()).permuted(&[2, 0, 1]);
+        assert_eq!(dense, Matrix::Dense(moved.to_dense()));
+        assert!(moved.check().is_ok());
+    }
+
+    #[test]
+    fn lists_that_form_no_matrix_are_named() {
+        let column = |column| Err(MatrixError::Column { row: 0, column, cols: 2 });
+        assert_eq!(Matrix::sparse(2, vec![0, 1], vec![2], vec![1.0]), column(2));
+        assert_eq!(Matrix::sparse(2, vec![0, 1], vec![65_536], vec![1.0]), column(65_536));
+        assert_eq!(Matrix::sparse(2, vec![0, 2], vec![1, 1], vec![1.0; 2]), column(1));
+        assert_eq!(Matrix::sparse(2, vec![0, 2, 1], vec![1], vec![1.0]), Err(MatrixError::Boundaries { row: 0, nonzeros: 1 }));
+        assert!(Matrix::sparse(2, vec![], vec![], vec![]).is_err());
+        assert!(Matrix::sparse(2, vec![0, 1], vec![1], vec![]).is_err());
+        assert!(Matrix::dense(0, vec![1.0]).is_err());
+    }
+}

@@ -1,1 +1,18 @@
-//! x
+//! Ways to run an algorithm in one machine, and stores for client state.
+//!
+//! Every fleet here carries the same messages to the same [`Host`](motet_core::Host); rows are equal
+//! to the last bit on all of them.
+
+mod bytes;
+mod inline;
+mod lossy;
+mod pool;
+mod store;
+mod threads;
+
+pub use bytes::Bytes;
+pub use inline::Inline;
+pub use lossy::Lossy;
+pub use pool::Pool;
+pub use store::{Frozen, Memory};
+pub use threads::Threads;

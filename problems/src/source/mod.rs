@@ -11,7 +11,7 @@ use crate::card::Card;
 use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
-use crate::synthetic::{Lrs, MeanEstimation, Q2, Q2s, Q3, Quadratics};
+use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
 pub use libsvm::{LabelMode, Libsvm};
 pub use synthetic::Synthetic;
 
@@ -79,7 +79,7 @@ sources! {
     "libsvm" => Libsvm,
     "synthetic" => Synthetic,
     "quadratics" => Quadratics,
-    "mean-estimation" => MeanEstimation,
+    "mean-estimation" => MeanGroups,
     "q2" => Q2,
     "q2s" => Q2s,
     "q3" => Q3,

@@ -86,7 +86,6 @@ splits! {
     "natural" => Natural,
 }
 
-
 /// Every row, in the source's order.
 fn all_rows(data: &Dataset) -> Vec<u32> {
     (0..data.len() as u32).collect()

@@ -1,5 +1,12 @@
-//! Problems with functions of their own: no data, known constants, known answers.
+//! Problems that need no file.
 
-mod mean_estimation;
+pub mod formula;
+mod mean_groups;
+mod named;
+pub mod quadratic;
+mod quadratics;
 
-pub use mean_estimation::{MeanEstimation, MeanMode};
+pub use mean_groups::{MeanGroups, MeanMode};
+pub use named::{Lrs, Q2, Q2s, Q3};
+pub use quadratic::{Quadratic, QuadraticError};
+pub use quadratics::Quadratics;

@@ -1,0 +1,228 @@
+//! FLIX: explicit mixtures of one shared model and pre-trained local ones, by distributed GD.
+//!
+//! Gasanov, Khaled, Horváth, Richtárik. *FLIX: A Simple and Communication-Efficient Alternative to
+//! Local Methods in Federated Learning*. AISTATS 2022.
+//!
+//! ```text
+//! minimise F(x) = 1/n Σ fᵢ(Tᵢ(x)),   Tᵢ(x) = αᵢ x + (1 − αᵢ) xᵢ*,   xᵢ* = argmin fᵢ
+//! before   1  each client solves for xᵢ*
+//!          2  γ = 1/Lα,  Lα = 1/n Σ αᵢ² Lᵢ
+//!          3  optionally x = Σ αᵢ² Lᵢ xᵢ* / Σ αᵢ² Lᵢ
+//! round    4  x ← x − γ/n Σ αᵢ ∇fᵢ(Tᵢ(x))
+//! ```
+//!
+//! Theorem 2 does not state γ; its proof uses 1/Lα. Lines 2 and 3 cost one exchange, booked as round
+//! 0. With α = 1 this is plain distributed gradient descent. Clients with αᵢ = 0 have no part in F
+//! that depends on x: they are never asked and deploy xᵢ*.
+
+use motet_core::{
+    Abort, Algorithm, ClientId, Cohort, Facts, Fraction, Mean, PerClient, Positive, Promise, Rate, Round, Site, Vector, message, wire,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{Solve, Start};
+use crate::registry::{Card, Method};
+
+/// FLIX by distributed gradient descent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flix {
+    /// αᵢ: 1 shares everything, 0 shares nothing.
+    pub alpha: PerClient<Fraction>,
+    /// γ
+    #[serde(default = "theory")]
+    pub step: Rate<Positive>,
+    /// x⁰
+    #[serde(default)]
+    pub start: Start,
+    /// How xᵢ* is found.
+    #[serde(default)]
+    pub solve: Solve,
+}
+
+fn theory() -> Rate<Positive> {
+    Rate::Theory
+}
+
+impl Method for Flix {
+    const CARD: Card = Card {
+        name: "flix",
+        about: "mixtures of a shared model and local optima, by distributed gradient descent (alpha = 1: plain GD)",
+        paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
+        parameters: &[
+            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
+            ("step", "stepsize: a number or \"theory\" = 1/La (default)"),
+            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
+            ("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }"),
+        ],
+        example: r#"{"alpha":0.5}"#,
+    };
+}
+
+message! {
+    /// Server to client.
+    pub enum Ask {
+        /// For the constants of lines 2 and 3.
+        Introduce {
+            /// Is xᵢ* wanted too?
+            optimum: bool,
+        },
+        /// For the gradient of line 4.
+        Differentiate {
+            /// The shared model.
+            x: Vector,
+        },
+    }
+}
+
+message! {
+    /// Client to server.
+    pub enum Reply {
+        /// Lines 2 and 3.
+        Introduction {
+            /// αᵢ² Lᵢ, if Lᵢ is known.
+            curvature: Option<f64>,
+            /// xᵢ*, if wanted.
+            optimum: Option<Vector>,
+        },
+        /// Line 4.
+        Gradient {
+            /// αᵢ ∇fᵢ(Tᵢ(x))
+            g: Vector,
+        },
+    }
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// x
+        pub x: Vector,
+        /// γ
+        pub step: f64,
+    }
+}
+
+impl Flix {
+    /// Those who have a part in x.
+    fn sharing(&self, round: &Round<'_, Self>) -> Cohort {
+        round.everyone().filter(|id| *self.alpha.of(id) > 0.0)
+    }
+}
+
+impl Algorithm for Flix {
+    type Ask = Ask;
+    type Reply = Reply;
+    type Server = Server;
+    type Client = ();
+
+    fn server(&self, start: Vector) -> Server {
+        Server { x: self.start.from(start), step: f64::NAN }
+    }
+
+    fn client(&self, site: &mut Site<'_>) {
+        if self.share(site.id) < 1.0 || self.start == Start::OneShot {
+            self.solve.optimum(site); // line 1
+        }
+    }
+
+    fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        if let (Rate::Given(step), true) = (self.step, self.start != Start::OneShot) {
+            s.step = *step;
+            return Ok(());
+        }
+        let n = round.everyone().len() as f64;
+        let (mut average, mut unknown) = (Mean::like(&s.x), false);
+        let sharing = self.sharing(round);
+        let mut curvature = 0.0;
+        round.ask(&sharing, Ask::Introduce { optimum: self.start == Start::OneShot }, |_, reply| {
+            let Reply::Introduction { curvature: Some(c), optimum } = reply else { return unknown = true };
+            curvature += c;
+            if let Some(optimum) = optimum {
+                average.add(c, &optimum); // line 3
+            }
+        })?;
+        if unknown {
+            return Err(Abort::Unsuited("the model does not know its smoothness: give step as a number and another start".into()));
+        }
+        s.step = match self.step {
+            Rate::Given(step) => *step,
+            Rate::Theory => n / curvature, // line 2
+        };
+        if self.start == Start::OneShot {
+            s.x = average.finish();
+        }
+        Ok(())
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let sharing = self.sharing(round);
+        if sharing.is_empty() {
+            return Ok(());
+        }
+        let mut mean = Mean::like(&s.x);
+        round.ask(&sharing, Ask::Differentiate { x: s.x.clone() }, |_, reply| {
+            if let Reply::Gradient { g } = reply {
+                mean.add(1.0, &g);
+            }
+        })?;
+        // Line 4 divides by n: those with αᵢ = 0 count there, though their gradient is zero.
+        let part = sharing.len() as f64 / round.everyone().len() as f64;
+        s.x.axpy(-s.step * part, &mean.finish());
+        Ok(())
+    }
+
+    fn answer(&self, _: &mut (), ask: &Ask, site: &mut Site<'_>) -> Reply {
+        let alpha = self.share(site.id);
+        match ask {
+            Ask::Introduce { optimum } => Reply::Introduction {
+                curvature: site.train.constants().smoothness.map(|l| alpha * alpha * l),
+                optimum: optimum.then(|| self.anchor(site)),
+            },
+            Ask::Differentiate { x } => {
+                let model = self.personal(&(), x, site);
+                let mut g = site.train.gradient(&model);
+                g.scale(alpha); // the αᵢ of line 4: the chain rule
+                Reply::Gradient { g }
+            }
+        }
+    }
+
+    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
+        &s.x
+    }
+
+    fn share(&self, client: ClientId) -> f64 {
+        *self.alpha.of(client)
+    }
+
+    fn anchor(&self, site: &mut Site<'_>) -> Vector {
+        self.solve.optimum(site)
+    }
+
+    /// Theorem 2: F(xᵏ) − F* ≤ (1 − γ μα)ᵏ (F(x⁰) − F*) for γ ≤ 1/Lα.
+    fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
+        let mean = |c: &[f64]| c.iter().enumerate().map(|(i, c)| self.share(ClientId(i as u32)).powi(2) * c).sum::<f64>() / c.len() as f64;
+        let (smoothness, convexity) = (mean(facts.smoothness), mean(facts.convexity));
+        let step = match self.step {
+            Rate::Theory => 1.0 / smoothness,
+            Rate::Given(step) => *step,
+        };
+        (convexity > 0.0 && step * smoothness <= 1.0 + 1e-12).then(|| Promise {
+            metric: "gap".into(),
+            initial: None,
+            factor: 1.0 - step * convexity,
+            floor: 0.0,
+            source: "FLIX Theorem 2".into(),
+        })
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        let listed = self.alpha.listed()?;
+        match clients {
+            Some(n) if n as usize == listed => None,
+            Some(n) => Some(format!("alpha lists {listed} clients, the problem has {n}")),
+            None => Some(format!("alpha lists {listed} clients, the population has no end")),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Pure local models: every client on its own. No number is ever sent.
+//!
+//! ```text
+//! before   1  each client solves for xᵢ* = argmin fᵢ and deploys it
+//! ```
+//!
+//! This is FLIX at α = 0, and what joining a federation has to beat.
+
+use motet_core::{Abort, Algorithm, ClientId, Round, Site, Vector, message};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::Solve;
+use crate::registry::{Card, Method};
+
+/// Every client on its own.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Local {
+    /// How xᵢ* is found.
+    #[serde(default)]
+    pub solve: Solve,
+}
+
+impl Method for Local {
+    const CARD: Card = Card {
+        name: "local",
+        about: "pure local models: every client on its own, nothing is sent",
+        paper: "the baseline of every comparison",
+        parameters: &[("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }")],
+        example: "{}",
+    };
+}
+
+message! {
+    /// A call to solve; empty, it costs no bits.
+    pub struct Begin {}
+}
+
+message! {
+    /// It is solved; empty, it costs no bits.
+    pub struct Solved {}
+}
+
+impl Algorithm for Local {
+    type Ask = Begin;
+    type Reply = Solved;
+    /// The problem's start, which nobody deploys.
+    type Server = Vector;
+    type Client = ();
+
+    fn server(&self, start: Vector) -> Vector {
+        start
+    }
+
+    fn client(&self, site: &mut Site<'_>) {
+        self.solve.optimum(site); // line 1
+    }
+
+    /// Empty messages, so that the work of the solves is booked.
+    fn open(&self, _: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        round.ask(&round.everyone(), Begin {}, |_, _| {}).map(|_| ())
+    }
+
+    fn round(&self, _: &mut Vector, _: &mut Round<'_, Self>) -> Result<(), Abort> {
+        Ok(())
+    }
+
+    fn done(&self, _: &Vector) -> bool {
+        true
+    }
+
+    fn answer(&self, _: &mut (), _: &Begin, _: &mut Site<'_>) -> Solved {
+        Solved {}
+    }
+
+    fn shared<'a>(&self, start: &'a Vector, _: ClientId) -> &'a Vector {
+        start
+    }
+
+    fn share(&self, _: ClientId) -> f64 {
+        0.0
+    }
+
+    fn anchor(&self, site: &mut Site<'_>) -> Vector {
+        self.solve.optimum(site)
+    }
+}

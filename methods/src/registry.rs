@@ -1,0 +1,60 @@
+//! The one list of methods, and the border between names and types.
+
+use motet_core::Algorithm;
+use serde::de::{DeserializeOwned, Deserializer};
+use serde::{Deserialize, Serialize};
+
+/// An algorithm that an experiment file can name.
+pub trait Method: Algorithm + Serialize + DeserializeOwned {
+    /// What people should know.
+    const CARD: Card;
+}
+
+/// A method in a few words.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Card {
+    /// As in `kind = "…"`.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// Where it comes from.
+    pub paper: &'static str,
+    /// Parameter → what it does and its default.
+    pub parameters: &'static [(&'static str, &'static str)],
+    /// The parameters that have no default, as JSON, with sensible values.
+    pub example: &'static str,
+}
+
+/// Generic code that wants "the algorithm of that name": simulate it, serve it, join it.
+pub trait Visitor {
+    /// What it makes of it.
+    type Out;
+    /// Called once, with the algorithm.
+    fn visit<M: Method>(self, method: M) -> Self::Out;
+}
+
+/// A name that is not in the list.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown method \"{0}\"")]
+pub struct UnknownMethod(pub String);
+
+macro_rules! registry {
+    ($($method:ty),* $(,)?) => {
+        /// Every method there is.
+        pub const CARDS: &[Card] = &[$(<$method>::CARD),*];
+
+        /// Reads the parameters of the method called `name` and hands it to the visitor. The outer
+        /// error is a name nobody knows, the inner one parameters that do not fit.
+        pub fn with<'de, D: Deserializer<'de>, V: Visitor>(name: &str, params: D, visitor: V) -> Result<Result<V::Out, D::Error>, UnknownMethod> {
+            $(if name == <$method>::CARD.name {
+                return Ok(<$method>::deserialize(params).map(|method| visitor.visit(method)));
+            })*
+            Err(UnknownMethod(name.to_owned()))
+        }
+    };
+}
+
+registry! {
+    crate::flix::Flix,
+    crate::local::Local,
+}

@@ -1,0 +1,90 @@
+//! Logistic regression on two classes.
+
+use motet_core::NonNegative;
+use serde::{Deserialize, Serialize};
+
+use super::exam::{Judge, two_classes};
+use super::linear::{Curvature, Linear, Loss, Shape};
+use super::{Arc, Exam, Examples, Model, ModelCard, ModelError, Objective, Range};
+use crate::elementary::{sigmoid, softplus};
+
+/// f(x) = (1/m) Σ log(1 + exp(−bⱼ aⱼᵀx)) + (λ/2)|x|², where b is −1 for class 0 and +1 for class 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Logistic {
+    /// λ
+    pub l2: NonNegative,
+    /// Puts a column of ones in front; its coefficient, coordinate 0, is regularised too.
+    pub intercept: bool,
+    /// Which formula gives L.
+    pub smoothness: Smoothness,
+}
+
+/// The formula of Lᵢ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Smoothness {
+    /// λ_max(XᵀX)/(4m) + λ
+    #[default]
+    Spectral,
+    /// λ_max(XᵀX + λI)/(4m), as the released FLIX code has it: λ divided by 4m by mistake.
+    Author,
+}
+
+impl Model for Logistic {
+    const CARD: ModelCard = ModelCard {
+        name: "logistic",
+        about: "logistic regression with an l2 regulariser; tells two classes apart",
+        parameters: &["l2 = 0", "intercept = false", "smoothness = \"spectral\" | \"author\""],
+    };
+
+    fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
+        match data.classes() {
+            Some(2) => Ok(self.shape(data).dim()),
+            Some(classes) => Err(ModelError::NeedsTwoClasses { model: Self::CARD.name, classes }),
+            None => Err(ModelError::NeedsClasses { model: Self::CARD.name }),
+        }
+    }
+
+    fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {
+        let linear = Linear::new(Margin, self.shape(&data), *self.l2, data, rows);
+        Arc::new(match self.smoothness {
+            Smoothness::Spectral => linear,
+            Smoothness::Author => linear.with_regulariser_divided(),
+        })
+    }
+
+    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+        Arc::new(Judge::new(Margin, self.shape(&data), data, rows, two_classes))
+    }
+}
+
+impl Logistic {
+    fn shape(&self, data: &Examples) -> Shape {
+        Shape::new(data, 1, self.intercept)
+    }
+}
+
+/// log(1 + exp(−b s))
+struct Margin;
+
+impl Loss for Margin {
+    fn value(&self, target: f64, scores: &[f64]) -> f64 {
+        softplus(-sign(target) * scores[0])
+    }
+    fn slope(&self, target: f64, scores: &mut [f64]) {
+        // −b σ(−b s): unlike σ(s) − [b = 1], exact to the last digits when the example is right by far.
+        let b = sign(target);
+        scores[0] = -b * sigmoid(-b * scores[0]);
+    }
+    fn bend(&self, _: f64, scores: &[f64], direction: &mut [f64]) {
+        direction[0] *= sigmoid(scores[0]) * sigmoid(-scores[0]);
+    }
+    fn curvature(&self) -> Curvature {
+        Curvature { least: 0.0, most: 0.25 }
+    }
+}
+
+fn sign(target: f64) -> f64 {
+    2.0 * target - 1.0
+}

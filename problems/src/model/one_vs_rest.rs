@@ -1,0 +1,78 @@
+//! One logistic regression per class.
+
+use motet_core::NonNegative;
+use serde::{Deserialize, Serialize};
+
+use super::exam::{Judge, many_classes};
+use super::linear::{Curvature, Linear, Loss, Shape};
+use super::{Arc, Exam, Examples, Model, ModelCard, ModelError, Objective, Range};
+use crate::elementary::{sigmoid, softplus};
+
+/// f(X) = 1/(mC) Σ_c Σⱼ log(1 + exp(−b_{jc} x_cᵀaⱼ)) + (λ/2)|X|², where b_{jc} is +1 if example j is of class c
+/// and −1 otherwise; the coefficients x_c of one class lie together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OneVsRest {
+    /// λ
+    pub l2: NonNegative,
+    /// Puts a column of ones in front; its coefficient, the first of each class, is regularised too.
+    pub intercept: bool,
+}
+
+impl Model for OneVsRest {
+    const CARD: ModelCard = ModelCard {
+        name: "one-vs-rest",
+        about: "one logistic regression per class, losses averaged over classes; any number of classes",
+        parameters: &["l2 = 0", "intercept = false"],
+    };
+
+    fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
+        data.classes().map(|_| self.shape(data).dim()).ok_or(ModelError::NeedsClasses { model: Self::CARD.name })
+    }
+
+    fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {
+        let shape = self.shape(&data);
+        Arc::new(Linear::new(Margins { classes: shape.outputs as f64 }, shape, *self.l2, data, rows))
+    }
+
+    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+        let shape = self.shape(&data);
+        Arc::new(Judge::new(Margins { classes: shape.outputs as f64 }, shape, data, rows, many_classes))
+    }
+}
+
+impl OneVsRest {
+    fn shape(&self, data: &Examples) -> Shape {
+        Shape::new(data, data.classes().unwrap_or(0) as usize, self.intercept)
+    }
+}
+
+/// (1/C) Σ_c log(1 + exp(−b_c s_c))
+struct Margins {
+    classes: f64,
+}
+
+impl Loss for Margins {
+    fn value(&self, target: f64, scores: &[f64]) -> f64 {
+        let own = target as usize;
+        let sum: f64 = scores.iter().enumerate().map(|(c, &s)| softplus(if c == own { -s } else { s })).sum();
+        sum / self.classes
+    }
+    fn slope(&self, target: f64, scores: &mut [f64]) {
+        for s in scores.iter_mut() {
+            *s = sigmoid(*s);
+        }
+        scores[target as usize] -= 1.0;
+        for s in scores.iter_mut() {
+            *s /= self.classes;
+        }
+    }
+    fn bend(&self, _: f64, scores: &[f64], direction: &mut [f64]) {
+        for (v, &s) in direction.iter_mut().zip(scores) {
+            *v *= sigmoid(s) * sigmoid(-s) / self.classes;
+        }
+    }
+    fn curvature(&self) -> Curvature {
+        Curvature { least: 0.0, most: 0.25 / self.classes }
+    }
+}

@@ -1,0 +1,60 @@
+//! Ridge regression.
+
+use motet_core::NonNegative;
+use serde::{Deserialize, Serialize};
+
+use super::exam::{Judge, regression};
+use super::linear::{Curvature, Linear, Loss, Shape};
+use super::{Arc, Exam, Examples, Model, ModelCard, ModelError, Objective, Range};
+
+/// f(x) = 1/(2m) Σ (aⱼᵀx − bⱼ)² + (λ/2)|x|²
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ridge {
+    /// λ
+    pub l2: NonNegative,
+    /// Puts a column of ones in front; its coefficient, coordinate 0, is regularised too.
+    pub intercept: bool,
+}
+
+impl Model for Ridge {
+    const CARD: ModelCard = ModelCard {
+        name: "ridge",
+        about: "least squares with an l2 regulariser; predicts numbers",
+        parameters: &["l2 = 0", "intercept = false"],
+    };
+
+    fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
+        Ok(self.shape(data).dim())
+    }
+
+    fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {
+        Arc::new(Linear::new(Squares, self.shape(&data), *self.l2, data, rows))
+    }
+
+    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+        Arc::new(Judge::new(Squares, self.shape(&data), data, rows, regression))
+    }
+}
+
+impl Ridge {
+    fn shape(&self, data: &Examples) -> Shape {
+        Shape::new(data, 1, self.intercept)
+    }
+}
+
+/// ½ (s − b)²
+pub(super) struct Squares;
+
+impl Loss for Squares {
+    fn value(&self, target: f64, scores: &[f64]) -> f64 {
+        0.5 * (scores[0] - target) * (scores[0] - target)
+    }
+    fn slope(&self, target: f64, scores: &mut [f64]) {
+        scores[0] -= target;
+    }
+    fn bend(&self, _: f64, _: &[f64], _: &mut [f64]) {}
+    fn curvature(&self) -> Curvature {
+        Curvature { least: 1.0, most: 1.0 }
+    }
+}

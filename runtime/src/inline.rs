@@ -1,0 +1,39 @@
+//! Everyone on this thread: the reference the others are compared with.
+
+use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Host, Probe, Roster, Score, Slot, Wave};
+
+/// Serves one client after the other.
+pub struct Inline<A: Algorithm> {
+    host: Host<A>,
+}
+
+impl<A: Algorithm> Inline<A> {
+    /// All clients of the host.
+    pub fn new(host: Host<A>) -> Self {
+        Self { host }
+    }
+}
+
+impl<A: Algorithm> Fleet<A> for Inline<A> {
+    fn roster(&self) -> Roster {
+        self.host.roster()
+    }
+
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+        for (k, &id) in wave.to.iter().enumerate() {
+            if let Some(answer) = self.host.answer(id, slot, wave.heard.of(id), wave.asks.at(k))? {
+                each(id, answer);
+            }
+        }
+        Ok(())
+    }
+
+    fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
+        for &id in probe.to {
+            if let Some(score) = self.host.probe(id, probe)? {
+                each(id, score);
+            }
+        }
+        Ok(())
+    }
+}

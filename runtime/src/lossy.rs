@@ -1,0 +1,42 @@
+//! Loses replies after the clients did their work.
+
+use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Probe, Purpose, Roster, Score, Seed, Slot, Wave};
+
+/// Any fleet, with a share of its replies lost on the way back.
+///
+/// Which are lost depends on the seed and on how often the client was asked, so that asking again
+/// may succeed and a test can be repeated.
+pub struct Lossy<F> {
+    inner: F,
+    share: f64,
+    seed: Seed,
+    waves: u64,
+}
+
+impl<F> Lossy<F> {
+    /// Loses each reply with probability `share`.
+    pub fn new(inner: F, share: f64, seed: Seed) -> Self {
+        Self { inner, share, seed, waves: 0 }
+    }
+}
+
+impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Lossy<F> {
+    fn roster(&self) -> Roster {
+        self.inner.roster()
+    }
+
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+        self.waves += 1;
+        let mut dice = self.seed.dice(Slot { round: self.waves, attempt: 0, exchange: 0 }, 0, Purpose::Fault);
+        let share = self.share;
+        self.inner.exchange(slot, wave, &mut |id, answer| {
+            if !dice.coin(share) {
+                each(id, answer);
+            }
+        })
+    }
+
+    fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
+        self.inner.probe(probe, each)
+    }
+}
