@@ -32,7 +32,7 @@ fn the_real_files_have_the_counts_of_their_readme() {
         ("a7a", 16_100, 122, 3_918, None),
         ("a8a", 22_696, 123, 5_506, None),
         ("a9a", 32_561, 123, 7_841, None),
-        ("a9a.t", 16_281, 122, 3_846, None),
+        ("a9a.t", 16_281, 123, 3_846, None),
         ("w8a", 49_749, 300, 1_479, None),
     ];
     for (name, rows, features, positives, stored) in files {
