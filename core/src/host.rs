@@ -180,6 +180,9 @@ impl<A: Algorithm> Host<A> {
     /// names, and says so rather than guess.
     pub fn answer(&self, id: ClientId, slot: Slot, heard: Option<Slot>, ask: &A::Ask) -> Result<Option<Answer<A::Reply>>, StoreError> {
         let shard = self.population.shard(id);
+        if Self::stateless(&shard) {
+            return Ok(Some(self.answer_afresh(id, &shard, slot, heard, ask)));
+        }
         let mut kept = match self.store.take(id)? {
             Some(kept) => kept,
             None => self.enter(id, &shard),
@@ -190,8 +193,7 @@ impl<A: Algorithm> Host<A> {
             return Ok(None);
         };
         let (mut state, mut buffers) = (state.clone(), buffers.clone());
-        let noise = self.seed.0 ^ (slot.round << 32) ^ (u64::from(slot.attempt) << 56) ^ (u64::from(slot.exchange) << 48) ^ u64::from(id.0);
-        let mut site = self.site(id, &shard, self.seed.client(slot, id), &mut buffers, Some(noise));
+        let mut site = self.site(id, &shard, self.seed.client(slot, id), &mut buffers, Some(self.noise(slot, id)));
         let reply = self.algorithm.answer(&mut state, ask, &mut site);
         let mut work = site.work();
         if heard.is_none() {
@@ -200,6 +202,31 @@ impl<A: Algorithm> Host<A> {
         kept.keep(Version { slot: Some(slot), state, buffers });
         self.store.put(id, kept)?;
         Ok(Some(Answer { reply, work }))
+    }
+
+    /// A client that keeps nothing needs no store and no versions: every state it ever had is equal.
+    fn stateless(shard: &Shard) -> bool {
+        size_of::<A::Client>() == 0 && shard.train.buffers().is_none()
+    }
+
+    fn answer_afresh(&self, id: ClientId, shard: &Shard, slot: Slot, heard: Option<Slot>, ask: &A::Ask) -> Answer<A::Reply> {
+        let mut buffers = None;
+        let mut work = Work::default();
+        let mut entry = self.site(id, shard, self.seed.fixed(id, Purpose::Entry), &mut buffers, None);
+        let mut state = self.algorithm.client(&mut entry);
+        if heard.is_none() {
+            work += entry.work();
+            work += entry.memo_work;
+        }
+        let mut site = self.site(id, shard, self.seed.client(slot, id), &mut buffers, Some(self.noise(slot, id)));
+        let reply = self.algorithm.answer(&mut state, ask, &mut site);
+        work += site.work();
+        Answer { reply, work }
+    }
+
+    /// The key of dropout and augmentation for one ask.
+    fn noise(&self, slot: Slot, id: ClientId) -> u64 {
+        self.seed.0 ^ (slot.round << 32) ^ (u64::from(slot.attempt) << 56) ^ (u64::from(slot.exchange) << 48) ^ u64::from(id.0)
     }
 
     /// Scores what the client would deploy. Uses no dice of the run and changes no state.
@@ -223,6 +250,7 @@ impl<A: Algorithm> Host<A> {
             Some(kept) => kept,
             None => self.enter(id, &shard),
         };
+        let heard = if Self::stateless(&shard) { None } else { heard };
         let Some(Version { state, buffers, .. }) = kept.find(heard) else { return Ok(None) };
         let mut buffers = buffers.clone();
         let dice = || self.seed.dice(Slot { round, attempt: 0, exchange: 0 }, id.0, Purpose::Probe);

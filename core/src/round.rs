@@ -217,13 +217,7 @@ impl<'a, A: Algorithm> Round<'a, A> {
     }
 
     /// Asks the silent again in the same slot until everyone has answered; folds in cohort order.
-    fn insist(
-        &mut self,
-        slot: Slot,
-        to: &Cohort,
-        asks: Asks<'_, A::Ask>,
-        hear: &mut dyn FnMut(&mut Ledger, ClientId, Answer<A::Reply>),
-    ) -> Result<(), Abort> {
+    fn insist(&mut self, slot: Slot, to: &Cohort, asks: Asks<'_, A::Ask>, hear: &mut Hear<'_, A::Reply>) -> Result<(), Abort> {
         // Replies wait here from the first gap on; without loss nothing ever does.
         let mut waiting: BTreeMap<usize, Answer<A::Reply>> = BTreeMap::new();
         let mut due = 0;
@@ -242,11 +236,11 @@ impl<'a, A: Algorithm> Round<'a, A> {
             if again > 0 {
                 (0..ids.len()).for_each(|k| self.ledger.book(Direction::Down, asks.at(k), 1));
             }
-            let mut still = missing.iter().copied().peekable();
+            let mut still = missing.iter().copied();
             let mut silent = vec![];
             let ledger = &mut *self.ledger;
             self.fleet.exchange(slot, Wave { to: &ids, asks, heard: self.heard }, &mut |id, answer| {
-                while let Some(k) = still.next() {
+                for k in still.by_ref() {
                     if to.ids[k] != id {
                         silent.push(k);
                         continue;
@@ -273,6 +267,9 @@ impl<'a, A: Algorithm> Round<'a, A> {
         Err(Abort::Quorum { asked: to.len(), answered: to.len() - missing.len() })
     }
 }
+
+/// Books an answer and folds it.
+type Hear<'a, R> = dyn FnMut(&mut Ledger, ClientId, Answer<R>) + 'a;
 
 /// What a round writes into.
 pub(crate) struct Books<'a> {

@@ -177,8 +177,8 @@ pub fn train<A: Algorithm>(
         run.rounds = index;
         let last = index == plan.rounds || algorithm.done(&run.server);
         if plan.rhythm.due(index, last) {
-
-            let mut row = measure(algorithm, plan, index, &probed, fleet, &run).map_err(|source| TrainError::Probe { round: index, source })?;
+            let mut row =
+                measure(algorithm, plan, index, &probed, fleet, &run).map_err(|source| TrainError::Probe { round: index, source })?;
             row.attempts = std::mem::take(&mut attempts);
             for (name, value) in std::mem::take(&mut notes) {
                 *spent.entry(name.to_owned()).or_insert(0.0) += value;

@@ -43,8 +43,9 @@ pub struct Vector(Repr);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Repr {
-    F32(Arc<Vec<f32>>),
-    F64(Arc<Vec<f64>>),
+    // One allocation each: the numbers lie beside their count of owners.
+    F32(Arc<[f32]>),
+    F64(Arc<[f64]>),
 }
 
 /// A vector's numbers, to read.
@@ -125,13 +126,13 @@ impl Number for f64 {
 
 impl From<Vec<f64>> for Vector {
     fn from(numbers: Vec<f64>) -> Self {
-        Vector(Repr::F64(Arc::new(numbers)))
+        Vector(Repr::F64(numbers.into()))
     }
 }
 
 impl From<Vec<f32>> for Vector {
     fn from(numbers: Vec<f32>) -> Self {
-        Vector(Repr::F32(Arc::new(numbers)))
+        Vector(Repr::F32(numbers.into()))
     }
 }
 
@@ -144,8 +145,8 @@ impl Vector {
     /// `dim` times the same number.
     pub fn filled(dim: usize, value: f64, precision: Precision) -> Self {
         match precision {
-            Precision::F32 => vec![value as f32; dim].into(),
-            Precision::F64 => vec![value; dim].into(),
+            Precision::F32 => Vector(Repr::F32(std::iter::repeat_n(value as f32, dim).collect())),
+            Precision::F64 => Vector(Repr::F64(std::iter::repeat_n(value, dim).collect())),
         }
     }
 
@@ -185,8 +186,8 @@ impl Vector {
     #[inline]
     pub fn view_mut(&mut self) -> ViewMut<'_> {
         match &mut self.0 {
-            Repr::F32(x) => ViewMut::F32(Arc::make_mut(x).as_mut_slice()),
-            Repr::F64(x) => ViewMut::F64(Arc::make_mut(x).as_mut_slice()),
+            Repr::F32(x) => ViewMut::F32(Arc::make_mut(x)),
+            Repr::F64(x) => ViewMut::F64(Arc::make_mut(x)),
         }
     }
 
@@ -209,7 +210,7 @@ impl Vector {
     #[inline]
     pub fn f64s_mut(&mut self) -> &mut [f64] {
         match &mut self.0 {
-            Repr::F64(x) => Arc::make_mut(x).as_mut_slice(),
+            Repr::F64(x) => Arc::make_mut(x),
             Repr::F32(_) => panic!("{MIXED}"),
         }
     }
@@ -233,7 +234,7 @@ impl Vector {
     #[inline]
     pub fn f32s_mut(&mut self) -> &mut [f32] {
         match &mut self.0 {
-            Repr::F32(x) => Arc::make_mut(x).as_mut_slice(),
+            Repr::F32(x) => Arc::make_mut(x),
             Repr::F64(_) => panic!("{MIXED}"),
         }
     }
@@ -274,8 +275,8 @@ impl Vector {
     pub fn mix(a: f64, x: &Vector, y: &Vector) -> Vector {
         assert_eq!(x.len(), y.len(), "dimensions agree");
         match (x.view(), y.view()) {
-            (View::F32(x), View::F32(y)) => mixed(a, x, y).into(),
-            (View::F64(x), View::F64(y)) => mixed(a, x, y).into(),
+            (View::F32(x), View::F32(y)) => Vector(Repr::F32(mixed(a, x, y))),
+            (View::F64(x), View::F64(y)) => Vector(Repr::F64(mixed(a, x, y))),
             _ => panic!("{MIXED}"),
         }
     }
@@ -335,7 +336,7 @@ fn fill_with<T: Number>(value: f64, x: &mut [T]) {
     x.fill(T::of(value));
 }
 
-fn mixed<T: Number>(a: f64, x: &[T], y: &[T]) -> Vec<T> {
+fn mixed<T: Number>(a: f64, x: &[T], y: &[T]) -> Arc<[T]> {
     let (a, b) = (T::of(a), T::of(1.0 - a));
     x.iter().zip(y).map(|(x, y)| a * *x + b * *y).collect()
 }

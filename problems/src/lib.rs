@@ -1,16 +1,37 @@
 //! Data sets, models and splits → problems.
 //!
 //! A source gives a [`Dataset`]; a split gives each client a range of its rows; a [`ModelConfig`] makes
-//! that range an `Objective` to minimise and an `Exam` to be judged by. [`synthetic`] has functions with
-//! known answers, and [`reference`] finds the minimiser that gaps are measured from.
+//! that range an `Objective` to minimise and an `Exam` to be judged by; [`Problem::build`] does all of it
+//! from the `[problem]` section of an experiment file. [`synthetic`] has functions with known answers,
+//! and [`reference`] finds the minimiser that gaps are measured from.
 
+mod card;
+mod census;
+mod data_folder;
 mod dataset;
+mod dice;
 mod elementary;
+mod error;
+mod holdout;
+mod keys;
 mod matrix;
 pub mod model;
+mod problem;
+mod problem_config;
 pub mod reference;
+pub mod source;
+pub mod split;
 pub mod synthetic;
 
+pub use card::Card;
+pub use census::{Census, Household};
+pub use data_folder::{DataFile, Folders, data_files, data_folder};
 pub use dataset::{Dataset, DatasetError, Examples, Targets};
+pub use error::{LineFault, ProblemError};
+pub use holdout::{Holdout, Parts};
 pub use matrix::{Csr, Dense, Indices, Matrix, MatrixError};
 pub use model::{MODELS, ModelCard, ModelConfig, ModelError};
+pub use problem::Problem;
+pub use problem_config::{ProblemConfig, ProblemSeed};
+pub use source::{SOURCES, Source};
+pub use split::{Partition, SPLITS, Split};

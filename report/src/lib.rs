@@ -1,6 +1,44 @@
 //! Records → tables, plots, a page, and verdicts on claims.
+//!
+//! ```
+//! use motet_core::{Manifest, Row, RunCard};
+//! use motet_report::{Records, render, table};
+//!
+//! // Usually `Records::read(folder)?`.
+//! let card = RunCard { label: "flix α=0.5".into(), method: "flix".into(), ..RunCard::default() };
+//! let manifest = Manifest { experiment: "demo".into(), runs: vec![card], ..Manifest::default() };
+//! let row = |round, loss| Row { round, metrics: [("loss".to_owned(), loss)].into(), ..Row::default() };
+//! let records = Records { manifest, rows: vec![row(0, 0.7), row(1, 0.25)], ..Records::default() };
+//!
+//! let folders = [("demo".to_owned(), records)];
+//! assert!(table(&folders).contains("0.25"));
+//!
+//! let out = std::env::temp_dir().join(format!("motet-doc-{}", std::process::id()));
+//! let written = render(&folders, &out)?;
+//! assert!(written.iter().any(|path| path.ends_with("report.html")));
+//! # std::fs::remove_dir_all(&out).ok();
+//! # Ok::<(), motet_report::RenderError>(())
+//! ```
+//!
+//! [`Comparison`] is what all outputs start from: runs of one or several folders, seeds grouped, on
+//! common axes. An output is one file under `render/` and one line in [`OUTPUTS`].
 
+mod chart;
 pub mod claims;
+mod clients;
+mod compare;
+mod figures;
+mod group;
+mod markup;
+mod mixture;
+mod number;
+mod page;
 mod records;
+mod render;
 
+pub use clients::{ClientLine, ClientTable, Gain, MOST_CLIENTS};
+pub use compare::{Axis, Comparison, Curve, Point};
+pub use group::{Group, Run};
+pub use mixture::{AlphaCurve, Contest, Role, Station, alpha, alpha_curves};
 pub use records::{ReadError, Records};
+pub use render::{File, OUTPUTS, Output, RenderError, render, render_as, table};

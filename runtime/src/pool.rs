@@ -66,7 +66,12 @@ impl Pool {
     ///
     /// # Panics
     /// If `work` does: the panic of a worker continues on the caller's thread.
-    pub fn scatter<T: Send + 'static>(&self, count: usize, work: impl Fn(usize) -> T + Send + Sync + 'static, mut each: impl FnMut(usize, T)) {
+    pub fn scatter<T: Send + 'static>(
+        &self,
+        count: usize,
+        work: impl Fn(usize) -> T + Send + Sync + 'static,
+        mut each: impl FnMut(usize, T),
+    ) {
         if self.threads == 1 || count <= 1 {
             return (0..count).for_each(|k| each(k, work(k)));
         }

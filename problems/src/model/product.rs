@@ -59,13 +59,13 @@ impl<'a> Picked<'a> {
 /// Writes the scores of the picked examples, those of one example together.
 pub(super) fn scores(data: &Examples, shape: &Shape, picked: &Picked<'_>, x: &[f64], out: &mut [f64]) {
     let ones = usize::from(shape.intercept);
-    if let (1, Picked::Range(rows)) = (shape.outputs, picked) {
-        if kernel::row_sums(data, rows.clone(), &x[ones..], out) {
-            if shape.intercept {
-                out.iter_mut().for_each(|s| *s += x[0]);
-            }
-            return;
+    if let (1, Picked::Range(rows)) = (shape.outputs, picked)
+        && kernel::row_sums(data, rows.clone(), &x[ones..], out)
+    {
+        if shape.intercept {
+            out.iter_mut().for_each(|s| *s += x[0]);
         }
+        return;
     }
     for i in 0..picked.len() {
         for (c, x) in x.chunks_exact(shape.width.max(1)).enumerate() {
@@ -78,13 +78,13 @@ pub(super) fn scores(data: &Examples, shape: &Shape, picked: &Picked<'_>, x: &[f
 /// g ← g + Σ wⱼ aⱼ over the picked examples, score by score.
 pub(super) fn accumulate(data: &Examples, shape: &Shape, picked: &Picked<'_>, weights: &[f64], g: &mut [f64]) {
     let ones = usize::from(shape.intercept);
-    if let (1, Picked::Range(rows)) = (shape.outputs, picked) {
-        if kernel::scatter(data, rows.clone(), weights, &mut g[ones..]) {
-            if shape.intercept {
-                g[0] += weights.iter().sum::<f64>();
-            }
-            return;
+    if let (1, Picked::Range(rows)) = (shape.outputs, picked)
+        && kernel::scatter(data, rows.clone(), weights, &mut g[ones..])
+    {
+        if shape.intercept {
+            g[0] += weights.iter().sum::<f64>();
         }
+        return;
     }
     for i in 0..picked.len() {
         for (c, g) in g.chunks_exact_mut(shape.width.max(1)).enumerate() {

@@ -1,6 +1,12 @@
 //! Problems that need no file.
 
 pub mod formula;
+mod mean_groups;
+mod named;
 pub mod quadratic;
+mod quadratics;
 
+pub use mean_groups::{MeanGroups, MeanMode};
+pub use named::{Lrs, Q2, Q2s, Q3};
 pub use quadratic::{Quadratic, QuadraticError};
+pub use quadratics::Quadratics;

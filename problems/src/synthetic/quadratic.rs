@@ -92,7 +92,7 @@ impl Quadratic {
         }
     }
 
-    fn from_centre(&self, x: &Vector) -> Vec<f64> {
+    fn offset(&self, x: &Vector) -> Vec<f64> {
         assert_eq!(x.len(), self.centre.len(), "dimensions agree");
         x.f64s().iter().zip(&self.centre).map(|(x, c)| x - c).collect()
     }
@@ -113,14 +113,14 @@ impl Objective for Quadratic {
     }
 
     fn value(&self, x: &Vector, _: Batch<'_>) -> f64 {
-        let apart = self.from_centre(x);
+        let apart = self.offset(x);
         let mut product = vec![0.0; apart.len()];
         self.apply(&apart, &mut product);
         0.5 * apart.iter().zip(&product).map(|(a, p)| a * p).sum::<f64>()
     }
 
     fn gradient(&self, x: &Vector, _: Batch<'_>, g: &mut Vector) {
-        self.apply(&self.from_centre(x), g.f64s_mut());
+        self.apply(&self.offset(x), g.f64s_mut());
     }
 
     fn hessian_vector(&self, _: &Vector, v: &Vector, _: Batch<'_>, out: &mut Vector) {

@@ -7,8 +7,11 @@ use motet_core::{ClientId, Store, StoreError};
 
 /// Keeps every client's state as it is.
 pub struct Memory<S> {
-    shelves: [Mutex<BTreeMap<ClientId, S>>; SHELVES],
+    shelves: [Mutex<Shelf<S>>; SHELVES],
 }
+
+/// A client whose state is out keeps its place: it will be back.
+type Shelf<S> = BTreeMap<ClientId, Option<S>>;
 
 /// Clients are spread over this many locks, so that threads seldom meet.
 const SHELVES: usize = 64;
@@ -20,20 +23,20 @@ impl<S> Default for Memory<S> {
 }
 
 impl<S> Memory<S> {
-    fn shelf(&self, client: ClientId) -> MutexGuard<'_, BTreeMap<ClientId, S>> {
+    fn shelf(&self, client: ClientId) -> MutexGuard<'_, Shelf<S>> {
         self.shelves[client.0 as usize % SHELVES].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<S: Clone + Send> Store<S> for Memory<S> {
     fn take(&self, client: ClientId) -> Result<Option<S>, StoreError> {
-        Ok(self.shelf(client).remove(&client))
+        Ok(self.shelf(client).get_mut(&client).and_then(Option::take))
     }
     fn put(&self, client: ClientId, state: S) -> Result<(), StoreError> {
-        self.shelf(client).insert(client, state);
+        self.shelf(client).insert(client, Some(state));
         Ok(())
     }
     fn read(&self, client: ClientId) -> Result<Option<S>, StoreError> {
-        Ok(self.shelf(client).get(&client).cloned())
+        Ok(self.shelf(client).get(&client).cloned().flatten())
     }
 }

@@ -1,0 +1,11 @@
+//! The experiment file: what was written → what it means, every value checked.
+
+mod document;
+mod experiment;
+mod grid;
+mod sections;
+
+pub(crate) use document::closest;
+pub use document::{ConfigError, Document};
+pub use experiment::{Experiment, MethodEntry, Variant};
+pub use sections::{ProbeSection, ReferenceSection, ReportSection, RunSection};

@@ -1,0 +1,105 @@
+//! The sections of an experiment file that are not a problem or a method.
+
+use motet_core::{Fraction, Look, Rhythm, Stop};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `[run]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSection {
+    /// How many rounds.
+    pub rounds: u64,
+    /// When to measure, and what.
+    #[serde(default)]
+    pub probe: ProbeSection,
+    /// Metric → value: stop when it is reached.
+    #[serde(default)]
+    pub stop: BTreeMap<String, f64>,
+    /// Least share of a cohort that must answer.
+    #[serde(default = "everyone")]
+    pub quorum: Fraction,
+    /// How often a round is tried before the run fails.
+    #[serde(default = "hundred")]
+    pub attempts: u32,
+    /// Is the minimiser sought, so that gaps can be measured?
+    #[serde(default)]
+    pub reference: ReferenceSection,
+    /// Are final models written?
+    #[serde(default = "yes")]
+    pub models: bool,
+}
+
+fn everyone() -> Fraction {
+    Fraction::new(1.0).expect("1 is a fraction")
+}
+
+fn hundred() -> u32 {
+    100
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// `[run] reference`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReferenceSection {
+    /// Where the problem is convex.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+}
+
+/// `[run] probe`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProbeSection {
+    /// Every so many rounds; 0 measures only at the end.
+    pub every: u64,
+    /// After these rounds instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Vec<u64>>,
+    /// This many clients instead of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
+    /// |∇F|² too? Costs a gradient per client.
+    pub gradient: bool,
+}
+
+impl Default for ProbeSection {
+    fn default() -> Self {
+        Self { every: 1, at: None, clients: None, gradient: true }
+    }
+}
+
+impl RunSection {
+    /// When to measure.
+    pub fn rhythm(&self) -> Rhythm {
+        match (&self.probe.at, self.probe.every) {
+            (Some(rounds), _) => Rhythm::At(rounds.clone()),
+            (None, 0) => Rhythm::At(vec![]),
+            (None, every) => Rhythm::Every(every),
+        }
+    }
+
+    /// What to measure.
+    pub fn look(&self) -> Look {
+        Look { gradient: self.probe.gradient, train: true, validation: true, test: true, model: false }
+    }
+
+    /// When to stop early.
+    pub fn stops(&self) -> Vec<Stop> {
+        self.stop.iter().map(|(metric, value)| Stop { metric: metric.clone(), value: *value }).collect()
+    }
+}
+
+/// `[report]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReportSection {
+    /// Rows and summary as CSV too?
+    pub csv: bool,
+}

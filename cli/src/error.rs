@@ -1,0 +1,84 @@
+//! What can go wrong, and the exit code it deserves.
+
+use std::path::PathBuf;
+
+use motet_core::TrainError;
+use motet_problems::ProblemError;
+use motet_report::ReadError;
+use motet_report::claims::ClaimError;
+
+use crate::config::ConfigError;
+
+/// Why a command ends early.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The experiment does not make sense.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The problem cannot be built.
+    #[error("{file}: problem: {source}")]
+    Problem {
+        /// The experiment file.
+        file: String,
+        /// Why.
+        source: ProblemError,
+    },
+    /// A method does not fit the problem.
+    #[error("{file}: {key}: {reason}")]
+    Unsuited {
+        /// The experiment file.
+        file: String,
+        /// Which method.
+        key: String,
+        /// Why.
+        reason: String,
+    },
+    /// A claim that cannot be judged.
+    #[error("{file}: claims: {source}")]
+    Claim {
+        /// The experiment file.
+        file: String,
+        /// Why.
+        source: ClaimError,
+    },
+    /// A name nobody knows.
+    #[error("{0}")]
+    Unknown(String),
+    /// Records that cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The output folder is taken.
+    #[error("{} exists and is not empty: choose another folder with --out, or pass --overwrite to replace the records in it", .0.display())]
+    Taken(PathBuf),
+    /// A file that cannot be written.
+    #[error("{}: {source}", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A run that could not go on.
+    #[error("run \"{label}\", seed {seed}: {source}")]
+    Run {
+        /// Which.
+        label: String,
+        /// Its seed.
+        seed: u64,
+        /// Why.
+        source: TrainError,
+    },
+    /// Something in the report could not be drawn.
+    #[error("cannot render the report: {0}")]
+    Report(String),
+}
+
+impl Error {
+    /// 2: the input is wrong; 1: a run failed.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Write { .. } | Error::Run { .. } | Error::Report(_) => 1,
+            _ => 2,
+        }
+    }
+}

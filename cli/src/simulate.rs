@@ -1,0 +1,386 @@
+//! An experiment's runs, one after the other, on one pool of threads.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use motet_core::{
+    Abort, Algorithm, Answer, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Metrics, OptimumCard, Plan, Probe, Reference,
+    Roster, Row, RunCard, RunSummary, Score, Seed, Sink, Slot, Summary, Trained, UpDown, Wave, Wire, larger_is_better, train,
+};
+use motet_methods::{Method, Visitor};
+use motet_problems::Problem;
+use motet_problems::reference::{Part, minimise};
+use motet_report::Records;
+use motet_runtime::{Memory, Pool, Threads};
+use sha2::{Digest, Sha256};
+
+use crate::config::{Experiment, MethodEntry, ReferenceSection};
+use crate::error::Error;
+use crate::models::save_models;
+use crate::output::Output;
+use crate::progress::Progress;
+
+/// How many clients' final models and scores are written at most.
+const MOST_CLIENTS: usize = 10_000;
+
+/// A problem and what all runs on it share.
+pub struct Built {
+    /// Data and functions.
+    pub problem: Problem,
+    /// Pure local models.
+    pub memo: Arc<Memo>,
+    /// Minima already found, by the function they are minima of.
+    optima: std::cell::RefCell<BTreeMap<[u8; 32], Option<(Reference, OptimumCard)>>>,
+}
+
+/// One run to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Planned {
+    variant: usize,
+    problem: usize,
+    method: usize,
+    seed: u64,
+}
+
+impl Planned {
+    /// Which of the experiment's methods.
+    pub fn method(&self) -> usize {
+        self.method
+    }
+}
+
+/// An experiment whose problems are built and whose methods fit them.
+pub struct Simulation<'a> {
+    experiment: &'a Experiment,
+    pool: Arc<Pool>,
+    problems: Vec<Built>,
+    runs: Vec<Planned>,
+}
+
+impl<'a> Simulation<'a> {
+    /// Builds the problems and checks that every method fits; nothing is written yet.
+    pub fn prepare(experiment: &'a Experiment, pool: Arc<Pool>) -> Result<Self, Error> {
+        let file = &experiment.document.file;
+        let (mut problems, mut index, mut runs) = (vec![], BTreeMap::new(), vec![]);
+        for (variant, config) in experiment.problems.iter().enumerate() {
+            for &seed in &experiment.seeds {
+                let own = config.config.seed_of(seed);
+                if !index.contains_key(&(variant, own)) {
+                    let built = Problem::build(&config.config, &experiment.document.folder, seed);
+                    let problem = built.map_err(|source| Error::Problem { file: file.clone(), source })?;
+                    index.insert((variant, own), problems.len());
+                    problems.push(Built { problem, memo: Arc::default(), optima: Default::default() });
+                }
+            }
+            for method in 0..experiment.methods.len() {
+                runs.extend(experiment.seeds.iter().map(|&seed| Planned { variant, problem: index[&(variant, config.config.seed_of(seed))], method, seed }));
+            }
+        }
+        for (variant, method) in runs.iter().map(|r| (r.problem, r.method)) {
+            let (entry, roster) = (&experiment.methods[method], problems[variant].problem.population.roster());
+            if let Some(reason) = visit(entry, Fits { roster })? {
+                return Err(Error::Unsuited { file: file.clone(), key: entry.key.clone(), reason });
+            }
+        }
+        Ok(Self { experiment, pool, problems, runs })
+    }
+
+    /// The problems, in the order of the manifest.
+    pub fn problems(&self) -> &[Built] {
+        &self.problems
+    }
+
+    /// The runs, in the order of the manifest.
+    pub fn runs(&self) -> &[Planned] {
+        &self.runs
+    }
+
+    /// What is planned.
+    pub fn manifest(&self) -> Manifest {
+        let mut inputs = vec![];
+        for input in self.problems.iter().flat_map(|b| &b.problem.inputs) {
+            if !inputs.contains(input) {
+                inputs.push(input.clone());
+            }
+        }
+        Manifest {
+            motet: env!("CARGO_PKG_VERSION").into(),
+            experiment: self.experiment.name.clone(),
+            resolved: self.experiment.resolved(),
+            inputs,
+            problems: self.problems.iter().map(|b| b.problem.card()).collect(),
+            runs: self.runs.iter().enumerate().map(|(run, planned)| self.card(run, planned)).collect(),
+        }
+    }
+
+    fn card(&self, run: usize, planned: &Planned) -> RunCard {
+        let entry = &self.experiment.methods[planned.method];
+        let mut label = entry.label.clone();
+        let variant = &self.experiment.problems[planned.variant].label;
+        if !variant.is_empty() {
+            let _ = write!(label, " {variant}");
+        }
+        RunCard { run, label, method: entry.kind.clone(), params: entry.params.clone(), problem: planned.problem, seed: planned.seed, ..RunCard::default() }
+    }
+
+    /// Runs everything, writing as it goes. What was written before an error stays.
+    pub fn execute(&self, output: &mut Output, progress: &Progress) -> Result<Records, Error> {
+        let mut records = Records { manifest: self.manifest(), ..Records::default() };
+        output.experiment(&self.experiment.document.text)?;
+        output.manifest(&records.manifest)?;
+        let mut runs = vec![];
+        for run in 0..self.runs.len() {
+            let (done, rows) = self.execute_one(run, &mut records.manifest.runs[run], output, progress)?;
+            records.rows.extend(rows);
+            records.clients.extend(done.clients);
+            runs.push(done.summary);
+            output.manifest(&records.manifest)?;
+        }
+        records.summary = Some(Summary { experiment: self.experiment.name.clone(), runs, claims: vec![] });
+        Ok(records)
+    }
+
+    fn execute_one(&self, run: usize, card: &mut RunCard, output: &mut Output, progress: &Progress) -> Result<(Done, Vec<Row>), Error> {
+        let planned = self.runs[run];
+        let entry = &self.experiment.methods[planned.method];
+        let simulate = Simulate { of: self, run, planned, card, output, progress, rows: vec![] };
+        visit(entry, simulate)?
+    }
+}
+
+/// Hands the method of an entry to a visitor. Its parameters were checked when the file was read.
+pub fn visit<V: Visitor>(entry: &MethodEntry, visitor: V) -> Result<V::Out, Error> {
+    let params = serde_json::Value::Object(entry.params.clone());
+    let unreadable = |reason: String| Error::Unsuited { file: entry.kind.clone(), key: entry.key.clone(), reason };
+    motet_methods::with(&entry.kind, params, visitor).map_err(|e| unreadable(e.to_string()))?.map_err(|e| unreadable(e.to_string()))
+}
+
+/// Does a method fit the number of clients?
+struct Fits {
+    roster: Roster,
+}
+
+impl Visitor for Fits {
+    type Out = Option<String>;
+    fn visit<M: Method>(self, method: M) -> Self::Out {
+        method.refuse(match &self.roster {
+            Roster::Listed(ids) => Some(ids.len() as u32),
+            Roster::Counted(n) => Some(*n),
+            Roster::Unbounded => None,
+        })
+    }
+}
+
+/// What one run leaves besides its rows.
+struct Done {
+    summary: RunSummary,
+    clients: Vec<ClientRow>,
+}
+
+struct Simulate<'a, 'b> {
+    of: &'b Simulation<'a>,
+    run: usize,
+    planned: Planned,
+    card: &'b mut RunCard,
+    output: &'b mut Output,
+    progress: &'b Progress,
+    rows: Vec<Row>,
+}
+
+impl Visitor for Simulate<'_, '_> {
+    type Out = Result<(Done, Vec<Row>), Error>;
+
+    fn visit<M: Method>(mut self, method: M) -> Self::Out {
+        let (experiment, built, seed) = (self.of.experiment, &self.of.problems[self.planned.problem], Seed(self.planned.seed));
+        let method = Arc::new(method);
+        let host = Host::new(Arc::clone(&method), Arc::clone(&built.problem.population), Arc::new(Memory::default()), Arc::clone(&built.memo), seed);
+        let reference = self.reference(&*method, &host);
+        self.card.promise = built.promise(&*method);
+        let plan = Plan {
+            run: self.run,
+            quorum: *experiment.run.quorum,
+            attempts: experiment.run.attempts,
+            rhythm: experiment.run.rhythm(),
+            look: experiment.run.look(),
+            probe_clients: experiment.run.probe.clients,
+            reference,
+            stop: experiment.run.stops(),
+            ..Plan::new(experiment.run.rounds, seed)
+        };
+        let probing = Rc::new(Cell::new(Duration::ZERO));
+        let mut fleet = Timed { inner: Threads::new(host, Arc::clone(&self.of.pool)), probing: Rc::clone(&probing) };
+        self.progress.begin(&self.card.label, self.planned.seed, experiment.run.rounds);
+        let began = Instant::now();
+        let mut sink = Recorder { output: self.output, rows: &mut self.rows, progress: self.progress, began, probing: &probing };
+        let trained = train(&*method, built.problem.start.clone(), &plan, &mut fleet, &mut sink).map_err(|source| Error::Run {
+            label: self.card.label.clone(),
+            seed: self.planned.seed,
+            source,
+        })?;
+        let seconds = (began.elapsed().saturating_sub(probing.get())).as_secs_f64();
+        let clients = self.clients(&*method, &trained, &plan, &mut fleet)?;
+        let summary = self.summary(&trained, seconds);
+        self.progress.end(&summary);
+        Ok((Done { summary, clients }, self.rows))
+    }
+}
+
+impl Simulate<'_, '_> {
+    /// F* of the function this method is measured against, found once for all runs that share it.
+    fn reference<M: Method>(&mut self, method: &M, host: &Host<M>) -> Option<Reference> {
+        let (experiment, built) = (self.of.experiment, &self.of.problems[self.planned.problem]);
+        let shards = &built.problem.shards;
+        let convex = shards.iter().all(|s| s.train.constants().convexity.is_some());
+        let shares: Vec<f64> = (0..shards.len() as u32).map(|k| method.share(ClientId(k))).collect();
+        if experiment.run.reference == ReferenceSection::Off || !convex || shares.iter().all(|&share| share == 0.0) {
+            return None;
+        }
+        self.progress.say("finding the minimum to measure from");
+        let mut anchors = vec![None; shards.len()];
+        let (host, mixed) = (host.clone(), shares.clone());
+        self.of.pool.scatter(shards.len(), move |k| (mixed[k] < 1.0).then(|| host.anchor(ClientId(k as u32))), |k, anchor| anchors[k] = anchor);
+        let mut key = Sha256::new();
+        for (share, anchor) in shares.iter().zip(&anchors) {
+            key.update(share.to_le_bytes());
+            let mut bytes = vec![];
+            anchor.encode(&mut bytes);
+            key.update(&bytes);
+        }
+        let parts: Vec<Part<'_>> = (0..shards.len()).map(|k| Part { alpha: shares[k], local: anchors[k].as_ref(), objective: &*shards[k].train }).collect();
+        // Ten times the run, as the product asks where no minimiser exists.
+        let found = || match minimise(&parts, 10 * experiment.run.rounds.max(1000)) {
+            Ok(best) => Some((
+                Reference { value: best.value, x: best.exact.then_some(best.x) },
+                OptimumCard { value: best.value, exact: best.exact, how: best.how },
+            )),
+            Err(_) => None,
+        };
+        let (reference, optimum) = built.optima.borrow_mut().entry(key.finalize().into()).or_insert_with(found).clone()?;
+        self.card.optimum = Some(optimum);
+        Some(reference)
+    }
+
+    /// Every client's final scores and models.
+    fn clients<M: Method>(&mut self, method: &M, trained: &Trained<M>, plan: &Plan, fleet: &mut dyn Fleet<M>) -> Result<Vec<ClientRow>, Error> {
+        let count = self.of.problems[self.planned.problem].problem.shards.len().min(MOST_CLIENTS);
+        let ids: Vec<ClientId> = (0..count as u32).map(ClientId).collect();
+        let look = Look { gradient: false, model: self.of.experiment.run.models, ..plan.look };
+        let shared = |id: ClientId| method.shared(&trained.server, id);
+        let probe = Probe { round: trained.rounds, to: &ids, shared: &shared, heard: &trained.heard, look, reference: None };
+        let (mut rows, mut models) = (vec![], vec![]);
+        let probed = fleet.probe(&probe, &mut |id, score| {
+            let mut metrics = Metrics::from([("loss".to_owned(), score.loss)]);
+            metrics.extend(score.metrics.iter().map(|(name, value, _)| (name.to_string(), *value)));
+            rows.push(ClientRow { run: self.run, client: id.0, examples: score.examples, metrics });
+            models.extend(score.model.map(|model| (id, model)));
+        });
+        probed.map_err(|source| Error::Run {
+            label: self.card.label.clone(),
+            seed: self.planned.seed,
+            source: motet_core::TrainError::Probe { round: trained.rounds, source },
+        })?;
+        self.output.clients(&rows)?;
+        if self.of.experiment.run.models && !ids.is_empty() {
+            save_models(self.output.folder(), self.card, shared(ids[0]), &models)?;
+        }
+        Ok(rows)
+    }
+
+    fn summary<A: Algorithm>(&self, trained: &Trained<A>, seconds: f64) -> RunSummary {
+        let mut best = Metrics::new();
+        for (name, &value) in self.rows.iter().flat_map(|row| &row.metrics) {
+            let held = best.entry(name.clone()).or_insert(value);
+            if value < *held && !larger_is_better(name) || value > *held && larger_is_better(name) || held.is_nan() {
+                *held = value;
+            }
+        }
+        let (up, down) = (trained.ledger.total(Direction::Up), trained.ledger.total(Direction::Down));
+        RunSummary {
+            label: self.card.label.clone(),
+            method: self.card.method.clone(),
+            params: self.card.params.clone(),
+            seed: self.planned.seed,
+            rounds: trained.rounds,
+            outcome: trained.outcome.clone(),
+            last: self.rows.last().map(|row| row.metrics.clone()).unwrap_or_default(),
+            best,
+            bits: UpDown::bits(up, down),
+            bytes: UpDown::bytes(up, down),
+            messages: trained.ledger.entries().to_vec(),
+            gradients: trained.ledger.gradients,
+            seconds,
+            digest: digest(&trained.server),
+        }
+    }
+}
+
+impl Built {
+    /// A built problem of its own, for checks and benches.
+    pub fn new(problem: Problem) -> Self {
+        Self { problem, memo: Arc::default(), optima: Default::default() }
+    }
+
+    /// What theory promises a method here, where all constants are known.
+    pub fn promise(&self, method: &impl Algorithm) -> Option<motet_core::Promise> {
+        let constants: Vec<_> = self.problem.shards.iter().map(|s| s.train.constants()).collect();
+        let smoothness: Option<Vec<f64>> = constants.iter().map(|c| c.smoothness).collect();
+        let convexity: Option<Vec<f64>> = constants.iter().map(|c| c.convexity).collect();
+        method.promise(&Facts { smoothness: &smoothness?, convexity: &convexity? })
+    }
+}
+
+/// SHA-256 of a state's bytes, in hexadecimal.
+pub fn digest(state: &impl Wire) -> String {
+    let mut bytes = vec![];
+    state.encode(&mut bytes);
+    Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// A fleet that knows how long it was measured, so that measuring does not count as training.
+struct Timed<F> {
+    inner: F,
+    probing: Rc<Cell<Duration>>,
+}
+
+impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
+    fn roster(&self) -> Roster {
+        self.inner.roster()
+    }
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+        self.inner.exchange(slot, wave, each)
+    }
+    fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
+        let began = Instant::now();
+        let done = self.inner.probe(probe, each);
+        self.probing.set(self.probing.get() + began.elapsed());
+        done
+    }
+}
+
+/// Rows to disk, to memory and to the progress bar.
+struct Recorder<'a> {
+    output: &'a mut Output,
+    rows: &'a mut Vec<Row>,
+    progress: &'a Progress,
+    began: Instant,
+    probing: &'a Cell<Duration>,
+}
+
+impl Sink for Recorder<'_> {
+    fn row(&mut self, row: &Row) -> io::Result<()> {
+        let mut row = row.clone();
+        row.seconds = Some(self.began.elapsed().saturating_sub(self.probing.get()).as_secs_f64());
+        self.output.row(&row)?;
+        self.progress.row(&row);
+        self.rows.push(row);
+        Ok(())
+    }
+}

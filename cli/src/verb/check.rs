@@ -1,0 +1,143 @@
+//! `motet check`: an experiment fully resolved, its constants, theory's predictions, and what it will cost.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use motet_core::{Direction, Host, Plan, ProblemCard, Promise, Rhythm, Seed, train};
+use motet_methods::{Method, Visitor};
+use motet_runtime::{Memory, Pool, Threads};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::console::Console;
+use super::run::HowArgs;
+use crate::config::{Document, Experiment};
+use crate::error::Error;
+use crate::simulate::{Built, Simulation, visit};
+
+/// Check an experiment without running it: resolved values, constants, predictions, cost.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  motet check mushrooms.toml --set method.alpha=0.3")]
+pub struct CheckArgs {
+    /// The experiment.
+    experiment: PathBuf,
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+/// Rounds of the trial behind the estimates.
+const TRIAL: u64 = 5;
+
+#[derive(Serialize)]
+struct Estimate {
+    label: String,
+    promise: Option<Promise>,
+    /// Rounds until the theorem's bound is 1e-3, 1e-6, 1e-9 of the start.
+    rounds_to: Option<[u64; 3]>,
+    seconds_per_round: f64,
+    bytes_per_round: [u64; 2],
+    seconds: f64,
+    bytes: [u64; 2],
+}
+
+impl CheckArgs {
+    /// Prints it.
+    pub fn execute(&self, console: Console) -> Result<bool, Error> {
+        let experiment = self.how.experiment(Document::read(&self.experiment)?)?;
+        let pool = self.how.pool();
+        let simulation = Simulation::prepare(&experiment, Arc::clone(&pool))?;
+        let manifest = simulation.manifest();
+        let mut estimates = vec![];
+        for (card, planned) in manifest.runs.iter().zip(simulation.runs()) {
+            if card.seed == experiment.seeds[0] {
+                let trial = Trial { built: &simulation.problems()[card.problem], pool: &pool, label: &card.label, rounds: experiment.run.rounds };
+                estimates.push(visit(&experiment.methods[planned.method()], trial)?);
+            }
+        }
+        let memory: u64 = simulation.problems().iter().map(|b| b.problem.memory_bytes).sum();
+        let total: f64 = estimates.iter().map(|e| e.seconds).sum::<f64>() * experiment.seeds.len() as f64;
+        let json = json!({
+            "experiment": experiment.resolved(),
+            "problems": manifest.problems,
+            "methods": estimates,
+            "estimate": { "runs": manifest.runs.len(), "memory_bytes": memory, "seconds": total },
+        });
+        console.result(&json, || page(&experiment, &manifest.problems, &estimates, &json["estimate"]));
+        Ok(true)
+    }
+}
+
+struct Trial<'a> {
+    built: &'a Built,
+    pool: &'a Arc<Pool>,
+    label: &'a str,
+    rounds: u64,
+}
+
+impl Visitor for Trial<'_> {
+    type Out = Estimate;
+    fn visit<M: Method>(self, method: M) -> Estimate {
+        let promise = self.built.promise(&method);
+        let (method, seed) = (Arc::new(method), Seed(0));
+        let problem = &self.built.problem;
+        let host =
+            Host::new(Arc::clone(&method), Arc::clone(&problem.population), Arc::new(Memory::default()), Arc::clone(&self.built.memo), seed);
+        let run = |rounds: u64| {
+            let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(rounds, seed) };
+            let mut fleet = Threads::new(host.clone(), Arc::clone(self.pool));
+            let began = Instant::now();
+            // A trial that fails still took its time; the run itself will say why.
+            let spent = train(&*method, problem.start.clone(), &plan, &mut fleet, &mut Vec::new()).map(|t| t.ledger).unwrap_or_default();
+            (began.elapsed().as_secs_f64(), spent.total(Direction::Up).bytes, spent.total(Direction::Down).bytes)
+        };
+        run(0); // local solves are made here, once
+        let (none, some) = (run(0), run(TRIAL));
+        let seconds_per_round = (some.0 - none.0).max(0.0) / TRIAL as f64;
+        let bytes_per_round = [(some.1 - none.1) / TRIAL, (some.2 - none.2) / TRIAL];
+        Estimate {
+            label: self.label.to_owned(),
+            rounds_to: promise.as_ref().filter(|p| p.factor < 1.0).map(|p| [1e-3f64, 1e-6, 1e-9].map(|eps| (eps.ln() / p.factor.ln()).ceil() as u64)),
+            promise,
+            seconds_per_round,
+            bytes_per_round,
+            seconds: seconds_per_round * self.rounds as f64,
+            bytes: bytes_per_round.map(|b| b * self.rounds),
+        }
+    }
+}
+
+fn page(experiment: &Experiment, problems: &[ProblemCard], estimates: &[Estimate], total: &Value) -> String {
+    let mut text = toml::to_string(&without_nulls(&experiment.resolved())).unwrap_or_default();
+    text.push('\n');
+    for p in problems {
+        text.push_str(&format!("Problem: {}\n  {} clients, dimension {}, {} examples\n", p.about, p.clients, p.dim, p.examples));
+        if let (Some([_, l, l_max]), Some([mu_min, mu, _])) = (p.smoothness, p.convexity) {
+            text.push_str(&format!("  L = {l:.6} (largest {l_max:.6}), mu = {mu:.6}, kappa = {:.2} (worst client {:.2})\n", l / mu, l_max / mu_min));
+        }
+    }
+    for e in estimates {
+        text.push_str(&format!("{}\n", e.label));
+        if let (Some(p), Some([a, b, c])) = (&e.promise, e.rounds_to) {
+            text.push_str(&format!(
+                "  theory: {} falls by {:.6} a round ({}): rounds to 1e-3, 1e-6, 1e-9 of the start: {a}, {b}, {c}\n",
+                p.metric, p.factor, p.source
+            ));
+        }
+        let [up, down] = e.bytes;
+        text.push_str(&format!("  cost: {:.1} us a round, {:.2} s in all; {up} bytes up, {down} bytes down\n", 1e6 * e.seconds_per_round, e.seconds));
+    }
+    let (runs, memory, seconds) = (&total["runs"], total["memory_bytes"].as_u64().unwrap_or(0), total["seconds"].as_f64().unwrap_or(0.0));
+    text.push_str(&format!("Estimate: {runs} runs, {:.1} MB of data, {seconds:.1} s without probes\n", memory as f64 / 1e6));
+    text
+}
+
+/// TOML has no null.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(table) => table.iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k.clone(), without_nulls(v))).collect(),
+        Value::Array(items) => items.iter().filter(|v| !v.is_null()).map(without_nulls).collect(),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,48 @@
+//! Where a command's result goes.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+/// For people or for programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON value on standard output, everything else on standard error.
+    Json,
+}
+
+/// How a command talks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Console {
+    /// For people or for programs.
+    pub format: Format,
+    /// Only results and errors?
+    pub quiet: bool,
+}
+
+impl Console {
+    /// The result, in the format asked for.
+    pub fn result(&self, json: &impl Serialize, text: impl FnOnce() -> String) {
+        let line = match self.format {
+            Format::Text => text(),
+            Format::Json => serde_json::to_string(json).unwrap_or_else(|e| format!("{{\"error\":{:?}}}", e.to_string())),
+        };
+        print(&line);
+    }
+
+    /// Something said on the way; never on standard output.
+    pub fn aside(&self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+}
+
+/// Prints a line; a reader that went away (`| head`) is no error.
+fn print(text: &str) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.trim_end_matches('\n').as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+}

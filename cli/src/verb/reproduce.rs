@@ -1,0 +1,86 @@
+//! `motet reproduce`: bundled experiments, run and held against their claims.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use motet_core::{Outcome, Status, Verdict};
+use serde_json::{Value, json};
+
+use super::console::Console;
+use super::run::{HowArgs, perform};
+use crate::bundled::{Bundled, EXPERIMENTS};
+use crate::error::Error;
+use crate::output::slug;
+
+/// Run bundled paper experiments and check each one's claims.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  motet reproduce flix/fig2-mushrooms\n  motet reproduce flix            (all of one paper)\n  motet reproduce --all --size paper --out results")]
+pub struct ReproduceArgs {
+    /// Which: <paper>/<figure>, or a paper for all of its figures
+    #[arg(required_unless_present = "all")]
+    names: Vec<String>,
+    /// All of them
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// Minutes, or the paper's own size
+    #[arg(long, value_enum, default_value_t = Size::Quick)]
+    size: Size,
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Size {
+    Quick,
+    Paper,
+}
+
+impl ReproduceArgs {
+    /// Runs them; false if a claim that must hold does not, or a run failed.
+    pub fn execute(&self, console: Console) -> Result<bool, Error> {
+        let mut chosen: Vec<Bundled> = vec![];
+        match self.all {
+            true => chosen.extend(EXPERIMENTS),
+            false => self.names.iter().try_for_each(|name| Bundled::find(name).map(|found| chosen.extend(found)))?,
+        }
+        let parent = self.how.out.clone().unwrap_or_else(|| PathBuf::from("motet-runs/reproduce"));
+        let (mut all_hold, mut told, mut text) = (true, vec![], String::new());
+        for bundled in chosen {
+            console.aside(&format!("== {}", bundled.name));
+            let experiment = self.how.experiment(bundled.document(self.size == Size::Quick)?)?;
+            let folder = parent.join(slug(&bundled.name.replace('/', "-")));
+            // Its own folder, made by this command: earlier records of the same experiment are replaced.
+            let how = HowArgs { overwrite: true, ..self.how.clone() };
+            let records = perform(&experiment, &how, &folder, console)?;
+            let summary = records.summary.unwrap_or_default();
+            if summary.claims.len() != experiment.claims.0.len() {
+                return Err(Error::Unknown(format!("{}: its claims do not fit what was run", bundled.name)));
+            }
+            let failed = summary.runs.iter().any(|run| matches!(run.outcome, Outcome::Failed { .. }));
+            all_hold &= !failed && summary.claims.iter().all(|v| v.holds || v.status == Status::May);
+            text.push_str(&format!("{}  ({})\n", bundled.name, folder.join("report.html").display()));
+            text.extend(summary.claims.iter().map(line));
+            told.push(json!({ "name": bundled.name, "folder": folder.display().to_string(), "claims": summary.claims.iter().map(entry).collect::<Vec<_>>() }));
+        }
+        console.result(&json!({ "experiments": told }), || text);
+        Ok(all_hold)
+    }
+}
+
+fn verdict(v: &Verdict) -> &'static str {
+    match (v.holds, v.status) {
+        (true, _) => "holds",
+        (false, Status::Must) => "FAILS",
+        (false, Status::May) => "negative",
+    }
+}
+
+fn line(v: &Verdict) -> String {
+    let number = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.4}"));
+    let reason = v.reason.as_ref().filter(|_| !v.holds).map_or(String::new(), |r| format!("\n            {r}"));
+    format!("  {:8}  {}: {}  [{} against {}]{reason}\n", verdict(v), v.claim, v.text, number(v.value), number(v.bound))
+}
+
+fn entry(v: &Verdict) -> Value {
+    json!({ "claim": v.claim, "text": v.text, "holds": v.holds, "verdict": verdict(v), "value": v.value, "bound": v.bound, "reason": v.reason })
+}

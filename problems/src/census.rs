@@ -1,0 +1,103 @@
+//! Who has what: the numbers behind `motet data show`.
+
+use motet_core::Shard;
+use serde::Serialize;
+
+use crate::dataset::{Dataset, Targets};
+use crate::holdout::Parts;
+
+/// The clients of a problem in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Census {
+    /// Numbers per example.
+    pub features: u64,
+    /// By client.
+    pub clients: Vec<Household>,
+    /// Examples of all clients by class; empty if targets are numbers.
+    pub labels: Vec<u64>,
+    /// Mean over clients of the total-variation distance between the client's label distribution and
+    /// that of all: 0 if all are alike, near 1 if no two clients share a label. Absent without classes.
+    pub heterogeneity: Option<f64>,
+    /// Examples of the source that no client has.
+    pub left_out: u64,
+}
+
+/// One client in numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Household {
+    /// Examples to train on.
+    pub train: u64,
+    /// Examples to choose on.
+    pub validation: u64,
+    /// Examples to be judged on.
+    pub test: u64,
+    /// All of them by class; empty if targets are numbers.
+    pub labels: Vec<u64>,
+}
+
+impl Census {
+    pub(crate) fn take(clients: &[Parts], data: &Dataset, left_out: usize) -> Self {
+        let clients: Vec<Household> = clients.iter().map(|parts| Household::count(parts, &data.targets)).collect();
+        let classes = clients.first().map_or(0, |client| client.labels.len());
+        let labels: Vec<u64> = (0..classes).map(|class| clients.iter().map(|client| client.labels[class]).sum()).collect();
+        let heterogeneity = (classes > 0).then(|| {
+            let distances = clients.iter().map(|client| total_variation(&client.labels, &labels));
+            distances.sum::<f64>() / clients.len() as f64
+        });
+        Self { features: data.features.cols() as u64, clients, labels, heterogeneity, left_out: left_out as u64 }
+    }
+
+    /// Clients that brought their own functions.
+    pub(crate) fn of_functions(shards: &[Shard]) -> Self {
+        let household = |shard: &Shard| Household {
+            train: shard.train.samples() as u64,
+            validation: shard.validation.as_ref().map_or(0, |f| f.samples() as u64),
+            test: 0,
+            labels: Vec::new(),
+        };
+        let features = shards.first().map_or(0, |shard| shard.train.dim() as u64);
+        Self { features, clients: shards.iter().map(household).collect(), labels: Vec::new(), heterogeneity: None, left_out: 0 }
+    }
+}
+
+impl Household {
+    fn count(parts: &Parts, targets: &Targets) -> Self {
+        let size = |rows: &[u32]| rows.len() as u64;
+        let mut counts = Vec::new();
+        if let Targets::Classes { labels, classes } = targets {
+            counts.resize(*classes as usize, 0);
+            for row in parts.train.iter().chain(&parts.validation).chain(&parts.test) {
+                counts[labels[*row as usize] as usize] += 1;
+            }
+        }
+        Self { train: size(&parts.train), validation: size(&parts.validation), test: size(&parts.test), labels: counts }
+    }
+}
+
+/// ½ Σ |p − q| of two histograms, each scaled to sum 1.
+fn total_variation(a: &[u64], b: &[u64]) -> f64 {
+    let total = |h: &[u64]| h.iter().sum::<u64>().max(1) as f64;
+    let (all_a, all_b) = (total(a), total(b));
+    0.5 * a.iter().zip(b).map(|(&a, &b)| (a as f64 / all_a - b as f64 / all_b).abs()).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::{Dense, Matrix};
+
+    fn census(clients: &[&[u32]], labels: Vec<u32>) -> Census {
+        let parts: Vec<Parts> = clients.iter().map(|rows| Parts { train: rows.to_vec(), ..Parts::default() }).collect();
+        let features = Matrix::Dense(Dense { cols: 1, values: vec![0.0; labels.len()] });
+        Census::take(&parts, &Dataset { features, targets: Targets::Classes { labels, classes: 2 }, keys: None }, 0)
+    }
+
+    #[test]
+    fn heterogeneity_is_zero_for_equal_mixtures_and_half_for_two_pure_halves() {
+        assert_eq!(census(&[&[0, 1], &[2, 3]], vec![0, 1, 0, 1]).heterogeneity, Some(0.0));
+        let apart = census(&[&[0, 2], &[1, 3]], vec![0, 1, 0, 1]);
+        assert_eq!(apart.heterogeneity, Some(0.5));
+        assert_eq!(apart.labels, [2, 2]);
+        assert_eq!(apart.clients[1].labels, [0, 2]);
+    }
+}

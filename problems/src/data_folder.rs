@@ -1,0 +1,102 @@
+//! Where files are looked for: beside the experiment, then in the data folder.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::ProblemError;
+
+/// The folders a problem may read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folders {
+    /// Where the experiment file lies.
+    pub beside: PathBuf,
+    /// The data folder, if there is one.
+    pub data: Option<PathBuf>,
+}
+
+/// A file of the data folder.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct DataFile {
+    /// Relative to the data folder: what `path = "..."` may say.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+}
+
+const EXTENSIONS: [&str; 4] = ["", ".gz", ".bz2", ".xz"];
+
+/// The data folder: `MOTET_DATA`, else `motet` in the user's data directory.
+pub fn data_folder() -> Option<PathBuf> {
+    let named = |key: &str| env::var_os(key).filter(|v| !v.is_empty()).map(PathBuf::from);
+    named("MOTET_DATA").or_else(|| {
+        let home = if cfg!(windows) {
+            named("APPDATA")
+        } else if cfg!(target_os = "macos") {
+            named("HOME").map(|home| home.join("Library/Application Support"))
+        } else {
+            named("XDG_DATA_HOME").or_else(|| named("HOME").map(|home| home.join(".local/share")))
+        };
+        home.map(|home| home.join("motet"))
+    })
+}
+
+/// Files of a data folder and of its subfolders one level down, by path.
+pub fn data_files(folder: &Path) -> io::Result<Vec<DataFile>> {
+    let mut files = Vec::new();
+    for place in std::iter::once(folder.to_path_buf()).chain(subfolders(folder)) {
+        for entry in fs::read_dir(&place)? {
+            let path = entry?.path();
+            let about = fs::metadata(&path)?;
+            if about.is_file() {
+                let path = path.strip_prefix(folder).unwrap_or(&path).to_path_buf();
+                files.push(DataFile { path, bytes: about.len() });
+            }
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+impl Folders {
+    /// An experiment's folder and the user's data folder.
+    pub fn beside(folder: &Path) -> Self {
+        Self { beside: folder.to_path_buf(), data: data_folder() }
+    }
+
+    /// The file that `path` names, with or without an extension of compression.
+    pub fn find(&self, path: &Path) -> Result<PathBuf, ProblemError> {
+        let looked = self.places();
+        let mut candidates = looked.iter().flat_map(|place| EXTENSIONS.map(|extension| extended(place.join(path), extension)));
+        match candidates.find(|candidate| candidate.is_file()) {
+            Some(file) => Ok(file),
+            None => Err(ProblemError::MissingFile { path: path.to_path_buf(), looked }),
+        }
+    }
+
+    /// Every folder that is searched, in order.
+    fn places(&self) -> Vec<PathBuf> {
+        let here = if self.beside.as_os_str().is_empty() { Path::new(".") } else { &self.beside };
+        let mut places = vec![here.to_path_buf()];
+        if let Some(data) = &self.data {
+            places.push(data.clone());
+            places.extend(subfolders(data));
+        }
+        places
+    }
+}
+
+fn extended(path: PathBuf, extension: &str) -> PathBuf {
+    let mut name = path.into_os_string();
+    name.push(extension);
+    name.into()
+}
+
+/// One level down, by name; none if the folder cannot be read.
+fn subfolders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    found.sort();
+    found
+}

@@ -1,0 +1,187 @@
+//! Everything that can be wrong with a problem, each named with its place and what would be right.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::dataset::DatasetError;
+use crate::model::ModelError;
+
+/// Why a problem could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum ProblemError {
+    /// No such file, compressed or not.
+    #[error("no file `{}` (plain, .gz, .bz2 or .xz); looked in {}", path.display(), listed(looked))]
+    MissingFile {
+        /// As written in the experiment.
+        path: PathBuf,
+        /// Every folder that was searched, in order.
+        looked: Vec<PathBuf>,
+    },
+    /// The file is there and cannot be read or unpacked.
+    #[error("cannot read `{}`: {cause}", file.display())]
+    Unreadable {
+        /// Which file.
+        file: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The file holds no example.
+    #[error("{file}: no examples in this file")]
+    NoExamples {
+        /// Name of the file.
+        file: String,
+    },
+    /// One line of a file is wrong.
+    #[error("{file}, line {line}: {fault}")]
+    Line {
+        /// Name of the file.
+        file: String,
+        /// Counts from 1.
+        line: usize,
+        /// What is wrong there.
+        fault: LineFault,
+    },
+    /// The labels of a file are fewer than the experiment says.
+    #[error("{file}: {found} distinct label(s) in the whole file, but classes = {expected}")]
+    TooFewClasses {
+        /// Name of the file.
+        file: String,
+        /// As the experiment says.
+        expected: u32,
+        /// As the file has.
+        found: u32,
+    },
+    /// A key of the experiment has a value that cannot be.
+    #[error("[problem] {key} = {value}: {wanted}")]
+    Value {
+        /// Which key, with its section: `source.groups`.
+        key: &'static str,
+        /// As written, or as it adds up.
+        value: String,
+        /// What would be right.
+        wanted: String,
+    },
+    /// A split has more clients than it can serve.
+    #[error("{clients} clients cannot share {rows} examples: each needs at least {least}")]
+    TooManyClients {
+        /// As the experiment says.
+        clients: usize,
+        /// As the source has.
+        rows: usize,
+        /// Examples per client.
+        least: usize,
+    },
+    /// The split needs classes and the source gives numbers.
+    #[error("split `{split}` deals by class, but the source's targets are numbers; use iid, contiguous, power-law or natural")]
+    NoClasses {
+        /// Name in the list of splits.
+        split: &'static str,
+    },
+    /// The split needs to know whose each example is.
+    #[error("split `natural` needs a source that knows whose each example is, and this one does not")]
+    NoKeys,
+    /// A hold-out takes all a client has.
+    #[error(
+        "client {client} has {examples} example(s): holding out {validation} for validation and {test} for test leaves none to train on"
+    )]
+    NothingToTrain {
+        /// Which client.
+        client: usize,
+        /// All it has.
+        examples: usize,
+        /// Taken for validation.
+        validation: usize,
+        /// Taken for test.
+        test: usize,
+    },
+    /// The examples do not form a data set.
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+    /// The model does not go with the data.
+    #[error("[problem] {0}")]
+    Model(#[from] ModelError),
+    /// A section that does not go with the source.
+    #[error("[problem] {section}: source `{kind}` brings its own clients and functions; leave `{section}` out")]
+    Superfluous {
+        /// `split`, `holdout` or `model`.
+        section: &'static str,
+        /// The source's name in the list.
+        kind: &'static str,
+    },
+    /// A section that the source needs.
+    #[error("[problem] {section} is missing: source `{kind}` gives examples, which need one")]
+    Missing {
+        /// `split` or `model`.
+        section: &'static str,
+        /// The source's name in the list.
+        kind: &'static str,
+    },
+}
+
+/// What is wrong with one line of a LIBSVM file.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LineFault {
+    /// The first word is not a number.
+    #[error("label `{0}` is not a number")]
+    Label(String),
+    /// A word that is not `index:value`.
+    #[error("`{0}` is not index:value")]
+    Pair(String),
+    /// The part before the colon.
+    #[error("index `{0}` is not a whole number from 1 to {largest}", largest = LARGEST_INDEX)]
+    Index(String),
+    /// Someone counts from zero.
+    #[error("index 0: indices count from 1")]
+    Zero,
+    /// Twice the same.
+    #[error("index {0} appears twice")]
+    Duplicate(u32),
+    /// Out of order.
+    #[error("index {index} comes after {previous}: indices must ascend")]
+    Unsorted {
+        /// This one.
+        index: u32,
+        /// The one before.
+        previous: u32,
+    },
+    /// The part after the colon.
+    #[error("value `{value}` of index {index} is not a finite number")]
+    Value {
+        /// Of which feature.
+        index: u32,
+        /// As written.
+        value: String,
+    },
+    /// More features than the experiment says.
+    #[error("index {index} is larger than features = {features}")]
+    BeyondFeatures {
+        /// As written in the file.
+        index: u32,
+        /// As the experiment says.
+        features: u32,
+    },
+    /// More classes than the experiment says.
+    #[error("label {label} is one too many: classes = {classes}, and {} came before", numbers(seen))]
+    TooManyClasses {
+        /// This one.
+        label: i64,
+        /// As the experiment says.
+        classes: u32,
+        /// Those before it.
+        seen: Vec<i64>,
+    },
+    /// A class must be a whole number.
+    #[error("label {0} is not a whole number, as a class must be; labels = \"numbers\" reads it as a quantity")]
+    FractionalClass(f64),
+}
+
+/// The largest index a file may use: beyond any public data set, and far below what memory holds.
+pub(crate) const LARGEST_INDEX: u32 = 1 << 27;
+
+fn listed(folders: &[PathBuf]) -> String {
+    folders.iter().map(|f| format!("`{}`", f.display())).collect::<Vec<_>>().join(", ")
+}
+
+fn numbers(labels: &[i64]) -> String {
+    labels.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,73 @@
+//! What each client keeps away from training.
+
+use motet_core::{Fraction, Seed};
+
+use crate::dice::{self, Step};
+use crate::error::ProblemError;
+
+/// Shares of each client's examples that are kept away from training.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Holdout {
+    /// For choosing; 0 unless told.
+    #[serde(default = "nothing")]
+    pub validation: Fraction,
+    /// For judging; 0 unless told.
+    #[serde(default = "nothing")]
+    pub test: Fraction,
+}
+
+fn nothing() -> Fraction {
+    Fraction::new(0.0).expect("0 is a fraction")
+}
+
+impl Default for Holdout {
+    fn default() -> Self {
+        Self { validation: nothing(), test: nothing() }
+    }
+}
+
+/// One client's rows, each part in the order they had.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// For training.
+    pub train: Vec<u32>,
+    /// For choosing.
+    pub validation: Vec<u32>,
+    /// For judging.
+    pub test: Vec<u32>,
+}
+
+impl Holdout {
+    /// Cuts every client's rows. Shares round to the nearest number of examples.
+    pub fn cut(&self, clients: Vec<Vec<u32>>, seed: Seed) -> Result<Vec<Parts>, ProblemError> {
+        if *self.validation + *self.test >= 1.0 {
+            let value = format!("{{ validation = {}, test = {} }}", self.validation, self.test);
+            return Err(ProblemError::Value { key: "holdout", value, wanted: "together they must be below 1".into() });
+        }
+        clients.into_iter().enumerate().map(|(client, rows)| self.cut_one(client, rows, seed)).collect()
+    }
+
+    fn cut_one(&self, client: usize, rows: Vec<u32>, seed: Seed) -> Result<Parts, ProblemError> {
+        let share = |of: f64| (of * rows.len() as f64).round() as usize;
+        let (validation, test) = (share(*self.validation), share(*self.test));
+        if validation + test == 0 && !rows.is_empty() {
+            return Ok(Parts { train: rows, ..Parts::default() });
+        }
+        if validation + test >= rows.len() {
+            return Err(ProblemError::NothingToTrain { client, examples: rows.len(), validation, test });
+        }
+        // A shuffled list of marks, read along the rows: the order within each part stays.
+        let mut marks: Vec<usize> = (0..rows.len()).collect();
+        dice::own(seed, Step::Holdout, client).shuffle(&mut marks);
+        let mut parts = Parts::default();
+        for (row, mark) in rows.into_iter().zip(marks) {
+            match mark {
+                m if m < test => parts.test.push(row),
+                m if m < test + validation => parts.validation.push(row),
+                _ => parts.train.push(row),
+            }
+        }
+        Ok(parts)
+    }
+}

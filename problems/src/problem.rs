@@ -1,0 +1,203 @@
+//! Source → split → hold-out → clients.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use motet_core::{Input, Population, ProblemCard, Seed, Shard, Vector};
+
+use crate::census::Census;
+use crate::data_folder::Folders;
+use crate::dataset::{Dataset, Examples};
+use crate::dice::{self, Step};
+use crate::error::ProblemError;
+use crate::holdout::Parts;
+use crate::matrix::{Indices, Matrix};
+use crate::model::ModelConfig;
+use crate::problem_config::ProblemConfig;
+use crate::source::{Material, Place};
+use crate::split::{Natural, Split};
+
+/// What runs work on: every client's function, held once and shared by all runs.
+#[derive(Clone)]
+pub struct Problem {
+    /// One line: source, split, model.
+    pub about: String,
+    /// By client.
+    pub shards: Arc<Vec<Shard>>,
+    /// The same, as hosts take it.
+    pub population: Arc<dyn Population>,
+    /// Where runs start unless the method says otherwise.
+    pub start: Vector,
+    /// The files that were read.
+    pub inputs: Vec<Input>,
+    /// Who has what.
+    pub census: Census,
+    /// About how much memory the data take.
+    pub memory_bytes: u64,
+}
+
+impl Problem {
+    /// Builds what an experiment file describes. `base` is the folder of that file, and `run` the seed of
+    /// the run, which matters only if the problem is drawn anew for each.
+    pub fn build(config: &ProblemConfig, base: &Path, run: u64) -> Result<Self, ProblemError> {
+        Self::build_from(config, &Folders::beside(base), run)
+    }
+
+    /// As [`Problem::build`], with the data folder given.
+    pub fn build_from(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
+        match Stock::gather(config, folders, run)? {
+            Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
+            Stock::Examples(dealt) => Self::of_examples(config, dealt),
+        }
+    }
+
+    /// The problem in numbers. The constants are computed when first asked for.
+    pub fn card(&self) -> ProblemCard {
+        let constants: Vec<_> = self.shards.iter().map(|shard| shard.train.constants()).collect();
+        ProblemCard {
+            about: self.about.clone(),
+            clients: self.shards.len() as u64,
+            dim: self.start.len() as u64,
+            examples: self.shards.iter().map(|shard| shard.train.samples() as u64).sum(),
+            smoothness: range(constants.iter().map(|c| c.smoothness)),
+            convexity: range(constants.iter().map(|c| c.convexity)),
+        }
+    }
+
+    fn of_functions(config: &ProblemConfig, shards: Vec<Shard>, start: Vector) -> Result<Self, ProblemError> {
+        if config.model.is_some() {
+            return Err(ProblemError::Superfluous { section: "model", kind: config.source.name() });
+        }
+        let samples: usize = shards.iter().map(|shard| shard.train.samples()).sum();
+        let census = Census::of_functions(&shards);
+        let memory_bytes = (samples * start.len() * size_of::<f64>()) as u64;
+        let shards = Arc::new(shards);
+        Ok(Self {
+            about: config.source.name().into(),
+            population: Arc::<Vec<Shard>>::clone(&shards),
+            shards,
+            start,
+            inputs: Vec::new(),
+            census,
+            memory_bytes,
+        })
+    }
+
+    fn of_examples(config: &ProblemConfig, dealt: Dealt) -> Result<Self, ProblemError> {
+        let kind = config.source.name();
+        let model = config.model.as_ref().ok_or(ProblemError::Missing { section: "model", kind })?;
+        let file = dealt.inputs.first().map_or_else(|| kind.to_string(), |input| format!("{} ({kind})", input.name));
+        let about = format!("{file}, {} split, {}", dealt.split, model.card().name);
+        let census = dealt.census();
+        let memory_bytes = bytes(&dealt.dataset.features) + (dealt.dataset.len() * size_of::<f64>()) as u64;
+        let examples = Arc::new(Examples::new(arranged(dealt.dataset, &dealt.parts))?);
+        let start = model.start(&examples)?;
+        let shards = Arc::new(clients(model, &examples, &dealt.parts)?);
+        Ok(Self { about, population: Arc::<Vec<Shard>>::clone(&shards), shards, start, inputs: dealt.inputs, census, memory_bytes })
+    }
+}
+
+impl Census {
+    /// Who has what, without a model.
+    pub fn of(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
+        Ok(match Stock::gather(config, folders, run)? {
+            Stock::Functions { shards, .. } => Census::of_functions(&shards),
+            Stock::Examples(dealt) => dealt.census(),
+        })
+    }
+}
+
+/// What there is before a model is put on it.
+enum Stock {
+    Functions { shards: Vec<Shard>, start: Vector },
+    Examples(Dealt),
+}
+
+/// Examples and who gets which.
+struct Dealt {
+    dataset: Dataset,
+    parts: Vec<Parts>,
+    left_out: usize,
+    split: &'static str,
+    inputs: Vec<Input>,
+}
+
+impl Stock {
+    fn gather(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
+        let (kind, seed) = (config.source.name(), Seed(config.seed_of(run)));
+        match config.source.load(&Place { folders, seed })? {
+            Material::Functions { .. } if config.split.is_some() => Err(ProblemError::Superfluous { section: "split", kind }),
+            Material::Functions { .. } if config.holdout.is_some() => Err(ProblemError::Superfluous { section: "holdout", kind }),
+            Material::Functions { shards, start } => Ok(Stock::Functions { shards, start }),
+            Material::Examples { dataset, inputs } => {
+                let split = match &config.split {
+                    Some(split) => split.clone(),
+                    None if dataset.keys.is_some() => Split::Natural(Natural::default()),
+                    None => return Err(ProblemError::Missing { section: "split", kind }),
+                };
+                let partition = split.deal(&dataset, &mut dice::shared(seed, Step::Split))?;
+                let parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, seed)?;
+                Ok(Stock::Examples(Dealt { dataset, parts, left_out: partition.left_out, split: split.name(), inputs }))
+            }
+        }
+    }
+}
+
+impl Dealt {
+    fn census(&self) -> Census {
+        Census::take(&self.parts, &self.dataset, self.left_out)
+    }
+}
+
+/// Brings each client's rows together: training, then validation, then test.
+fn arranged(mut dataset: Dataset, parts: &[Parts]) -> Dataset {
+    dataset.keys = None;
+    let order: Vec<u32> = parts.iter().flat_map(|p| p.train.iter().chain(&p.validation).chain(&p.test)).copied().collect();
+    let in_order = order.len() == dataset.len() && order.iter().enumerate().all(|(k, &row)| k == row as usize);
+    if in_order { dataset } else { dataset.permuted(&order) }
+}
+
+/// One shard per client, each a range of the rows.
+fn clients(model: &ModelConfig, examples: &Arc<Examples>, parts: &[Parts]) -> Result<Vec<Shard>, ProblemError> {
+    let mut taken = 0;
+    let mut next = |rows: &[u32]| -> Range<usize> {
+        let start = taken;
+        taken += rows.len();
+        start..taken
+    };
+    let exam = |rows: &Range<usize>| (!rows.is_empty()).then(|| model.exam(examples, rows.clone())).transpose();
+    let mut shards = Vec::with_capacity(parts.len());
+    for part in parts {
+        let [train, validation, test] = [next(&part.train), next(&part.validation), next(&part.test)];
+        shards.push(Shard {
+            train_exam: exam(&train)?,
+            validation_exam: exam(&validation)?,
+            test_exam: exam(&test)?,
+            train: model.objective(examples, train)?,
+            validation: (!validation.is_empty()).then(|| model.objective(examples, validation)).transpose()?,
+        });
+    }
+    Ok(shards)
+}
+
+fn bytes(features: &Matrix) -> u64 {
+    let numbers = match features {
+        Matrix::Dense(dense) => dense.values.len() * size_of::<f64>(),
+        Matrix::Sparse(csr) => {
+            let indices = match &csr.indices {
+                Indices::U16(indices) => indices.len() * size_of::<u16>(),
+                Indices::U32(indices) => indices.len() * size_of::<u32>(),
+            };
+            csr.starts.len() * size_of::<usize>() + indices + csr.values.as_ref().map_or(0, |values| values.len() * size_of::<f64>())
+        }
+    };
+    numbers as u64
+}
+
+/// Least, mean and most, if all are known.
+fn range(values: impl Iterator<Item = Option<f64>>) -> Option<[f64; 3]> {
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    let (least, most) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), &v| (least.min(v), most.max(v)));
+    (!values.is_empty()).then(|| [least, values.iter().sum::<f64>() / values.len() as f64, most])
+}

@@ -1,0 +1,89 @@
+//! The `[problem]` section of an experiment file.
+
+use serde::de::{Deserializer, Unexpected, Visitor};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
+
+use crate::holdout::Holdout;
+use crate::model::ModelConfig;
+use crate::source::Source;
+use crate::split::Split;
+
+/// Source, split, hold-out, model.
+///
+/// Sources that bring their own clients (quadratics, formulas) take neither of the last three. A source
+/// that knows whose each example is needs no split: `natural` is understood.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProblemConfig {
+    /// Where it comes from.
+    pub source: Source,
+    /// Who gets what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
+    /// What is kept away from training.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holdout: Option<Holdout>,
+    /// What is fitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelConfig>,
+    /// The dice of generators, splits and hold-outs.
+    #[serde(default)]
+    pub seed: ProblemSeed,
+}
+
+impl ProblemConfig {
+    /// The seed of the problem that a run with the given seed works on.
+    pub fn seed_of(&self, run: u64) -> u64 {
+        match self.seed {
+            ProblemSeed::Fixed(seed) => seed,
+            ProblemSeed::Run => run,
+        }
+    }
+}
+
+/// One problem for all runs, or one for each seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProblemSeed {
+    /// `seed = 7`: all runs work on the same problem.
+    Fixed(u64),
+    /// `seed = "run"`: each run seed draws its own.
+    Run,
+}
+
+impl Default for ProblemSeed {
+    fn default() -> Self {
+        ProblemSeed::Fixed(0)
+    }
+}
+
+impl Serialize for ProblemSeed {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            ProblemSeed::Fixed(seed) => to.serialize_u64(*seed),
+            ProblemSeed::Run => to.serialize_str("run"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ProblemSeed {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = ProblemSeed;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a whole number from 0, or \"run\"")
+            }
+            fn visit_u64<E: serde::de::Error>(self, seed: u64) -> Result<ProblemSeed, E> {
+                Ok(ProblemSeed::Fixed(seed))
+            }
+            fn visit_i64<E: serde::de::Error>(self, seed: i64) -> Result<ProblemSeed, E> {
+                u64::try_from(seed).map(ProblemSeed::Fixed).map_err(|_| E::invalid_value(Unexpected::Signed(seed), &self))
+            }
+            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<ProblemSeed, E> {
+                if word == "run" { Ok(ProblemSeed::Run) } else { Err(E::invalid_value(Unexpected::Str(word), &self)) }
+            }
+        }
+        from.deserialize_any(Either)
+    }
+}

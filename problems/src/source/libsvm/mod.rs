@@ -1,0 +1,85 @@
+//! LIBSVM text: `label index:value index:value …`, one example per line.
+//!
+//! Indices count from 1 and ascend, what follows `#` is a comment, blank lines are skipped, and
+//! features left out are zero.
+
+mod labels;
+mod parse;
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use labels::Labels;
+use motet_core::Input;
+use parse::Parser;
+
+use super::open::{Opened, name_of, open};
+use super::{Material, Place};
+use crate::data_folder::Folders;
+use crate::dataset::Dataset;
+use crate::error::ProblemError;
+use crate::keys::keys;
+use crate::matrix::Matrix;
+
+keys! {
+    /// Examples in LIBSVM text, plain or packed (.gz, .bz2, .xz).
+    pub struct Libsvm {
+        /// The file, looked up beside the experiment, then in the data folder and its subfolders.
+        pub path: PathBuf,
+        /// How many features there are; the largest index of the file unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub features: Option<NonZeroU32>,
+        /// How many classes there must be; as many as the file has unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub classes: Option<NonZeroU32>,
+        /// "auto" (whole numbers are classes), "numbers" (quantities), "author" (positive unless -1).
+        #[serde(default)]
+        pub labels: LabelMode,
+    }
+}
+
+/// What the first word of a line means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabelMode {
+    /// Whole numbers are classes, anything else makes all of them quantities. Of {-1, 1}, {0, 1} and
+    /// {1, 2} the 1 is the positive class; any other set is numbered in ascending order.
+    #[default]
+    Auto,
+    /// Quantities, whole or not.
+    Numbers,
+    /// Positive unless -1, as the released FLIX code reads every file; mushrooms, whose labels are 1
+    /// and 2, is then a problem of one class.
+    Author,
+}
+
+impl Libsvm {
+    /// Finds and reads the file; says also which file it was.
+    pub fn open(&self, folders: &Folders) -> Result<(Dataset, Input), ProblemError> {
+        let file = folders.find(&self.path)?;
+        let Opened { text, input } = open(&file)?;
+        Ok((self.read(&text, name_of(&file))?, input))
+    }
+
+    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        let (dataset, input) = self.open(place.folders)?;
+        Ok(Material::Examples { dataset, inputs: vec![input] })
+    }
+
+    /// Reads unpacked text; `file` is for messages.
+    fn read(&self, text: &[u8], file: String) -> Result<Dataset, ProblemError> {
+        let labels = Labels::new(self.labels, self.classes.map(NonZeroU32::get));
+        let mut parser = Parser::new(text, labels, self.features.map(NonZeroU32::get));
+        if let Err((line, fault)) = parser.run(text) {
+            return Err(ProblemError::Line { file, line, fault });
+        }
+        let (features, labels) = parser.finish();
+        if labels.count() == 0 {
+            return Err(ProblemError::NoExamples { file });
+        }
+        match labels.missing() {
+            Some((expected, found)) => Err(ProblemError::TooFewClasses { file, expected, found }),
+            None => Ok(Dataset { features: Matrix::Sparse(features), targets: labels.finish(), keys: None }),
+        }
+    }
+}

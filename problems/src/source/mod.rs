@@ -1,0 +1,87 @@
+//! Where problems come from: files, generators, formulas. One file each, one line in the list.
+
+mod libsvm;
+mod open;
+mod synthetic;
+
+use motet_core::{Input, Seed, Shard, Vector};
+use serde::{Deserialize, Serialize};
+
+use crate::card::Card;
+use crate::data_folder::Folders;
+use crate::dataset::Dataset;
+use crate::error::ProblemError;
+use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
+pub use libsvm::{LabelMode, Libsvm};
+pub use synthetic::Synthetic;
+
+/// What a source may use.
+pub(crate) struct Place<'a> {
+    /// Where files are.
+    pub(crate) folders: &'a Folders,
+    /// The problem's seed.
+    pub(crate) seed: Seed,
+}
+
+/// What a source gives.
+pub(crate) enum Material {
+    /// Examples, still to be dealt to clients and given a model.
+    Examples {
+        /// All of them.
+        dataset: Dataset,
+        /// The files they came from.
+        inputs: Vec<Input>,
+    },
+    /// Clients with functions of their own.
+    Functions {
+        /// One per client.
+        shards: Vec<Shard>,
+        /// Where runs start.
+        start: Vector,
+    },
+}
+
+macro_rules! sources {
+    ($($name:literal => $Type:ident,)*) => {
+        /// Where a problem comes from.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        pub enum Source {
+            $(
+                #[doc = concat!("`kind = \"", $name, "\"`")]
+                #[serde(rename = $name)]
+                $Type($Type),
+            )*
+        }
+
+        impl Source {
+            /// As in `kind = "..."`.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Source::$Type(_) => $name,)*
+                }
+            }
+
+            pub(crate) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+                match self {
+                    $(Source::$Type(source) => source.load(place),)*
+                }
+            }
+        }
+
+        /// Every source there is.
+        pub const SOURCES: &[Card] =
+            &[$(Card { name: $name, about: $Type::ABOUT, parameters: $Type::PARAMETERS },)*];
+    };
+}
+
+sources! {
+    "libsvm" => Libsvm,
+    "synthetic" => Synthetic,
+    "quadratics" => Quadratics,
+    "mean-estimation" => MeanGroups,
+    "q2" => Q2,
+    "q2s" => Q2s,
+    "q3" => Q3,
+    "lrs" => Lrs,
+}

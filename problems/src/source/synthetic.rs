@@ -1,0 +1,141 @@
+//! A family of classification problems whose clients differ by a chosen amount.
+//!
+//! ```text
+//! client i     Wᵢ = s (W + h Vᵢ) / √(1 + h²),   W, Vᵢ: rows uniform on the unit sphere
+//! example      x = t uᵢ + D z,   z ~ N(0, I), uᵢ ~ N(0, I), D = diag(1, 2^{−k/2}, 3^{−k/2}, …)
+//! label        y ~ softmax(Wᵢ x); with probability `noise` a uniform class instead
+//! ```
+//!
+//! s is `signal`, h `heterogeneity`, t `shift`, k `decay`. The division keeps the labels equally sharp
+//! whatever h, so that h alone says how far apart the clients are: with h = 0 one model fits all.
+
+use std::num::NonZeroU32;
+
+use motet_core::{Fraction, NonNegative, Positive, Rng};
+
+use super::{Material, Place};
+use crate::dataset::{Dataset, Targets};
+use crate::dice::{self, Step};
+use crate::error::ProblemError;
+use crate::keys::keys;
+use crate::matrix::{Dense, Matrix};
+use crate::split::power_law_sizes;
+
+keys! {
+    /// Made-up classification whose clients differ by a chosen amount; knows whose each example is.
+    pub struct Synthetic {
+        /// How many clients.
+        pub clients: NonZeroU32,
+        /// Examples per client, on average.
+        pub examples: NonZeroU32,
+        /// d: numbers per example.
+        pub features: NonZeroU32,
+        /// How many classes; 2 unless told.
+        #[serde(default = "two")]
+        pub classes: NonZeroU32,
+        /// How far apart the clients' true models are; 0 is one model for all.
+        pub heterogeneity: NonNegative,
+        /// How sharp the labels are: length of the true models; 3 unless told.
+        #[serde(default = "three")]
+        pub signal: Positive,
+        /// Share of labels drawn at random; 0 unless told.
+        #[serde(default = "no_fraction")]
+        pub noise: Fraction,
+        /// How far apart the clients' features are centred; 0 unless told.
+        #[serde(default = "none")]
+        pub shift: NonNegative,
+        /// How quickly the variance of feature j falls, as (j+1)^-decay; 0 unless told.
+        #[serde(default = "none")]
+        pub decay: NonNegative,
+        /// How unequal the clients' sizes are, as (i+1)^-imbalance; 0, all equal, unless told.
+        #[serde(default = "none")]
+        pub imbalance: NonNegative,
+    }
+}
+
+fn two() -> NonZeroU32 {
+    NonZeroU32::MIN.saturating_add(1)
+}
+fn three() -> Positive {
+    Positive::new(3.0).expect("3 is positive")
+}
+fn none() -> NonNegative {
+    NonNegative::new(0.0).expect("0 is not negative")
+}
+fn no_fraction() -> Fraction {
+    Fraction::new(0.0).expect("0 is a fraction")
+}
+
+/// The most numbers a generated matrix may hold: 16 GiB.
+const LARGEST: u64 = 1 << 31;
+
+impl Synthetic {
+    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        if self.classes.get() < 2 {
+            return Err(ProblemError::Value { key: "source.classes", value: "1".into(), wanted: "at least 2 to tell apart".into() });
+        }
+        let (clients, dim) = (self.clients.get() as usize, self.features.get() as usize);
+        let rows = u64::from(self.clients.get()) * u64::from(self.examples.get());
+        if rows > u64::from(u32::MAX) || rows.saturating_mul(dim as u64) > LARGEST {
+            return Err(ProblemError::Value {
+                key: "source",
+                value: format!("{rows} examples of {dim} features"),
+                wanted: format!("clients x examples x features at most {LARGEST}"),
+            });
+        }
+        let sizes = power_law_sizes(rows as usize, clients, *self.imbalance, 1);
+        let shared = self.directions(&mut dice::shared(place.seed, Step::Source));
+        let mut values = Vec::with_capacity(rows as usize * dim);
+        let (mut labels, mut keys) = (Vec::with_capacity(rows as usize), Vec::with_capacity(rows as usize));
+        for (client, &size) in sizes.iter().enumerate() {
+            let mut rng = dice::own(place.seed, Step::Source, client);
+            let truth = self.truth(&shared, &mut rng);
+            let centre: Vec<f64> = (0..dim).map(|_| *self.shift * rng.normal()).collect();
+            for _ in 0..size {
+                let start = values.len();
+                values.extend(centre.iter().enumerate().map(|(j, c)| c + (j as f64 + 1.0).powf(-*self.decay / 2.0) * rng.normal()));
+                labels.push(self.label(&truth, &values[start..], &mut rng));
+                keys.push(client as u32);
+            }
+        }
+        let targets = Targets::Classes { labels, classes: self.classes.get() };
+        let features = Matrix::Dense(Dense { cols: dim, values });
+        Ok(Material::Examples { dataset: Dataset { features, targets, keys: Some(keys) }, inputs: Vec::new() })
+    }
+
+    /// One row per class but the first, whose score is zero; each uniform on the unit sphere.
+    fn directions(&self, rng: &mut Rng) -> Vec<f64> {
+        let (rows, dim) = (self.classes.get() as usize - 1, self.features.get() as usize);
+        let mut all: Vec<f64> = (0..rows * dim).map(|_| rng.normal()).collect();
+        for row in all.chunks_exact_mut(dim) {
+            let length = row.iter().map(|v| v * v).sum::<f64>().sqrt();
+            row.iter_mut().for_each(|v| *v /= length);
+        }
+        all
+    }
+
+    /// Wᵢ
+    fn truth(&self, shared: &[f64], rng: &mut Rng) -> Vec<f64> {
+        let (h, own) = (*self.heterogeneity, self.directions(rng));
+        let scale = *self.signal / (1.0 + h * h).sqrt();
+        shared.iter().zip(&own).map(|(w, v)| scale * (w + h * v)).collect()
+    }
+
+    fn label(&self, truth: &[f64], x: &[f64], rng: &mut Rng) -> u32 {
+        if rng.coin(*self.noise) {
+            return rng.below(self.classes.get() as usize) as u32;
+        }
+        let dot = |w: &[f64]| w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
+        let scores: Vec<f64> = std::iter::once(0.0).chain(truth.chunks_exact(x.len()).map(dot)).collect();
+        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let chances: Vec<f64> = scores.iter().map(|score| (score - largest).exp()).collect();
+        let mut left = rng.unit() * chances.iter().sum::<f64>();
+        for (class, chance) in chances.iter().enumerate() {
+            left -= chance;
+            if left < 0.0 {
+                return class as u32;
+            }
+        }
+        self.classes.get() - 1
+    }
+}

@@ -1,0 +1,42 @@
+//! Blocks of neighbours.
+
+use std::num::NonZeroU32;
+
+use motet_core::Rng;
+
+use super::{Partition, all_rows, served, shuffled_rows};
+use crate::dataset::Dataset;
+use crate::error::ProblemError;
+use crate::keys::keys;
+
+keys! {
+    /// Equal blocks in the source's order; the first blocks are one longer where it does not divide.
+    pub struct Contiguous {
+        /// How many clients.
+        pub clients: NonZeroU32,
+        /// Shuffle the rows first, for files whose classes are clustered; false unless told.
+        #[serde(default)]
+        pub shuffle: bool,
+    }
+}
+
+impl Contiguous {
+    pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
+        let clients = served(self.clients.get(), 1, data)?;
+        let rows = if self.shuffle { shuffled_rows(data, rng) } else { all_rows(data) };
+        Ok(Partition::new(blocks(&rows, clients), data.len()))
+    }
+}
+
+/// Numpy's `array_split`: `len mod count` blocks are one longer than the rest and come first.
+pub(super) fn blocks<T: Clone>(items: &[T], count: usize) -> Vec<Vec<T>> {
+    let (least, longer) = (items.len() / count, items.len() % count);
+    let mut rest = items;
+    (0..count)
+        .map(|k| {
+            let (block, after) = rest.split_at(least + usize::from(k < longer));
+            rest = after;
+            block.to_vec()
+        })
+        .collect()
+}

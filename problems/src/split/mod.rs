@@ -1,0 +1,118 @@
+//! Who gets which example. One file per rule, one line in the list.
+
+mod contiguous;
+mod dirichlet;
+mod iid;
+mod label_mixtures;
+mod label_shards;
+mod natural;
+mod power_law;
+
+use motet_core::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::card::Card;
+use crate::dataset::{Dataset, Targets};
+use crate::error::ProblemError;
+pub use contiguous::Contiguous;
+pub use dirichlet::Dirichlet;
+pub use iid::Iid;
+pub use label_mixtures::{LabelMixtures, MixtureGroup, MixturePart};
+pub use label_shards::LabelShards;
+pub use natural::Natural;
+pub use power_law::PowerLaw;
+pub(crate) use power_law::power_law_sizes;
+
+/// Which rows each client has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// By client: its rows, ascending. No row is with two clients.
+    pub clients: Vec<Vec<u32>>,
+    /// How many rows nobody has.
+    pub left_out: usize,
+}
+
+impl Partition {
+    /// Puts each client's rows back into the source's order.
+    fn new(mut clients: Vec<Vec<u32>>, rows: usize) -> Self {
+        clients.iter_mut().for_each(|client| client.sort_unstable());
+        let dealt: usize = clients.iter().map(Vec::len).sum();
+        Self { clients, left_out: rows - dealt }
+    }
+}
+
+macro_rules! splits {
+    ($($name:literal => $Type:ident,)*) => {
+        /// How examples are dealt to clients.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        pub enum Split {
+            $(
+                #[doc = concat!("`kind = \"", $name, "\"`")]
+                #[serde(rename = $name)]
+                $Type($Type),
+            )*
+        }
+
+        impl Split {
+            /// As in `kind = "..."`.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Split::$Type(_) => $name,)*
+                }
+            }
+
+            /// Deals. Equal dice deal equally.
+            pub fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
+                match self {
+                    $(Split::$Type(split) => split.deal(data, rng),)*
+                }
+            }
+        }
+
+        /// Every split there is.
+        pub const SPLITS: &[Card] =
+            &[$(Card { name: $name, about: $Type::ABOUT, parameters: $Type::PARAMETERS },)*];
+    };
+}
+
+splits! {
+    "contiguous" => Contiguous,
+    "iid" => Iid,
+    "dirichlet" => Dirichlet,
+    "label-shards" => LabelShards,
+    "label-mixtures" => LabelMixtures,
+    "power-law" => PowerLaw,
+    "natural" => Natural,
+}
+
+/// Every row, in the source's order.
+fn all_rows(data: &Dataset) -> Vec<u32> {
+    (0..data.len() as u32).collect()
+}
+
+/// Every row, in an order of the dice.
+fn shuffled_rows(data: &Dataset, rng: &mut Rng) -> Vec<u32> {
+    let mut rows = all_rows(data);
+    rng.shuffle(&mut rows);
+    rows
+}
+
+/// The rows of each class, in an order of the dice.
+fn rows_by_class(data: &Dataset, rng: &mut Rng, split: &'static str) -> Result<Vec<Vec<u32>>, ProblemError> {
+    let Targets::Classes { labels, classes } = &data.targets else { return Err(ProblemError::NoClasses { split }) };
+    let mut by_class = vec![Vec::new(); *classes as usize];
+    for row in shuffled_rows(data, rng) {
+        by_class[labels[row as usize] as usize].push(row);
+    }
+    Ok(by_class)
+}
+
+/// The number of clients, if each of them can have `least` rows.
+fn served(clients: u32, least: u32, data: &Dataset) -> Result<usize, ProblemError> {
+    let (clients, least, rows) = (clients as usize, least as usize, data.len());
+    match clients.checked_mul(least) {
+        Some(needed) if needed <= rows => Ok(clients),
+        _ => Err(ProblemError::TooManyClients { clients, rows, least }),
+    }
+}

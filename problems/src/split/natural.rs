@@ -1,0 +1,56 @@
+//! To each its own.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use motet_core::Rng;
+
+use super::Partition;
+use crate::dataset::Dataset;
+use crate::error::ProblemError;
+use crate::keys::keys;
+
+keys! {
+    /// The source's own clients: writers, patients, hospitals.
+    pub struct Natural {
+        /// Take only the first so many; all unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub clients: Option<NonZeroU32>,
+        /// Leave out clients with fewer examples; 1 unless told.
+        #[serde(default = "one")]
+        pub min: NonZeroU32,
+    }
+}
+
+fn one() -> NonZeroU32 {
+    NonZeroU32::MIN
+}
+
+impl Default for Natural {
+    fn default() -> Self {
+        Self { clients: None, min: one() }
+    }
+}
+
+impl Natural {
+    pub(super) fn deal(&self, data: &Dataset, _rng: &mut Rng) -> Result<Partition, ProblemError> {
+        let keys = data.keys.as_ref().ok_or(ProblemError::NoKeys)?;
+        let mut by_key: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (row, &key) in keys.iter().enumerate() {
+            by_key.entry(key).or_default().push(row as u32);
+        }
+        let mut clients: Vec<Vec<u32>> = by_key.into_values().filter(|rows| rows.len() >= self.min.get() as usize).collect();
+        let there = clients.len();
+        let short = |key, value: u32| {
+            let wanted = format!("the source has {there} client(s) with at least {} example(s)", self.min);
+            Err(ProblemError::Value { key, value: value.to_string(), wanted })
+        };
+        match self.clients.map(NonZeroU32::get) {
+            Some(wanted) if wanted as usize > there => return short("split.clients", wanted),
+            Some(wanted) => clients.truncate(wanted as usize),
+            None if there == 0 => return short("split.min", self.min.get()),
+            None => {}
+        }
+        Ok(Partition::new(clients, data.len()))
+    }
+}

@@ -1,0 +1,13 @@
+//! Pictures as SVG: no library, no script, no font that has to be fetched.
+
+mod frame;
+mod legend;
+mod lines;
+mod scale;
+mod theme;
+mod trace;
+
+pub(crate) use legend::sample;
+pub(crate) use lines::{Draw, Line, Mark, Note, Plot};
+pub(crate) use scale::{LEAST, Scale};
+pub(crate) use theme::{Style, Theme, styles};

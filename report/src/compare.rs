@@ -1,0 +1,214 @@
+//! Several runs on common axes.
+
+use std::collections::BTreeSet;
+
+use motet_core::Row;
+
+use crate::Records;
+use crate::group::{Group, Run};
+
+/// The folders of one report and their runs, grouped: runs that differ only by their seed belong together.
+pub struct Comparison<'a> {
+    /// Name and records of each folder.
+    pub folders: &'a [(String, Records)],
+    /// In the order of the manifests.
+    pub groups: Vec<Group<'a>>,
+}
+
+/// What a curve is drawn against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Communication rounds.
+    Rounds,
+    /// Bits from the clients to the server, all clients together.
+    BitsUp,
+    /// Examples differentiated.
+    Gradients,
+}
+
+/// A metric against an axis, over all seeds of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// The group's.
+    pub label: String,
+    /// One per measured round.
+    pub points: Vec<Point>,
+    /// What the theorem promises at the same places: (x, bound), the mean over seeds. Empty without a promise on this metric.
+    pub bound: Vec<(f64, f64)>,
+    /// Did numbers leave the finite range for some seed?
+    pub diverged: bool,
+}
+
+/// One round of a [`Curve`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Which round.
+    pub round: u64,
+    /// Where on the axis: the mean over seeds.
+    pub x: f64,
+    /// Over the seeds measured in this round. NaN if any of them is not finite.
+    pub mean: f64,
+    /// The least of the seeds.
+    pub low: f64,
+    /// The largest of the seeds.
+    pub high: f64,
+    /// How many seeds were measured in this round.
+    pub seeds: usize,
+}
+
+impl<'a> Comparison<'a> {
+    /// Groups the runs of one or several folders.
+    pub fn new(folders: &'a [(String, Records)]) -> Self {
+        let mut groups: Vec<Group<'a>> = vec![];
+        for (folder, (name, records)) in folders.iter().enumerate() {
+            for card in &records.manifest.runs {
+                let label = labelled(folders, name, &card.label);
+                let run = Run::new(records, card);
+                let same = |g: &&mut Group<'_>| g.folder == folder && g.label == label && g.method() == card.method;
+                match groups.iter_mut().find(same) {
+                    Some(group) => group.runs.push(run),
+                    None => groups.push(Group { label, folder, runs: vec![run] }),
+                }
+            }
+        }
+        Self { folders, groups }
+    }
+
+    /// The metrics measured in any round, the most telling first.
+    pub fn metrics(&self) -> Vec<&'a str> {
+        let runs = self.groups.iter().flat_map(|g| &g.runs);
+        let names: BTreeSet<&str> = runs.flat_map(|run| &run.rows).flat_map(|row| row.metrics.keys().map(String::as_str)).collect();
+        let mut names: Vec<_> = names.into_iter().collect();
+        names.sort_by_key(|name| (rank(name), *name));
+        names
+    }
+
+    /// One per group; None for those that never measured the metric.
+    pub fn curves(&self, metric: &str, axis: Axis) -> Vec<Option<Curve>> {
+        self.groups.iter().map(|group| curve(group, metric, axis)).collect()
+    }
+
+    /// A label of a folder's own; with several folders, with the folder's name.
+    pub(crate) fn label(&self, folder: usize, label: &str) -> String {
+        labelled(self.folders, &self.folders[folder].0, label)
+    }
+}
+
+fn curve(group: &Group<'_>, metric: &str, axis: Axis) -> Option<Curve> {
+    let measured = |run: &&Run<'_>| run.rows.iter().any(|row| row.metrics.contains_key(metric));
+    let runs: Vec<_> = group.runs.iter().filter(measured).collect();
+    let rounds: BTreeSet<u64> = runs.iter().flat_map(|run| &run.rows).map(|row| row.round).collect();
+    let mut cursors = vec![0; runs.len()];
+    let (mut points, mut bound) = (vec![], vec![]);
+    for round in rounds {
+        let mut seen: Vec<(f64, f64)> = vec![];
+        let mut promised: Vec<f64> = vec![];
+        for (run, cursor) in runs.iter().zip(&mut cursors) {
+            let Some(row) = run.rows.get(*cursor).filter(|row| row.round == round) else { continue };
+            *cursor += 1;
+            let Some(&value) = row.metrics.get(metric) else { continue };
+            seen.push((axis.of(row), value));
+            promised.extend(run.promised(metric, round));
+        }
+        let Some(point) = Point::over(round, &seen) else { continue };
+        if !promised.is_empty() {
+            bound.push((point.x, mean(&promised)));
+        }
+        points.push(point);
+    }
+    (!points.is_empty()).then(|| Curve { label: group.label.clone(), points, bound, diverged: group.diverged() })
+}
+
+impl Point {
+    /// (x, value) of each seed → one point. None without seeds.
+    fn over(round: u64, seen: &[(f64, f64)]) -> Option<Self> {
+        let values: Vec<f64> = seen.iter().map(|s| s.1).collect();
+        let places: Vec<f64> = seen.iter().map(|s| s.0).collect();
+        let finite = values.iter().all(|v| v.is_finite());
+        (!values.is_empty()).then(|| Self {
+            round,
+            x: mean(&places),
+            mean: if finite { mean(&values) } else { f64::NAN },
+            low: least(&values),
+            high: largest(&values),
+            seeds: values.len(),
+        })
+    }
+}
+
+impl Axis {
+    /// All of them, in the order of the page.
+    pub const ALL: [Axis; 3] = [Axis::Rounds, Axis::BitsUp, Axis::Gradients];
+
+    /// For file names and addresses.
+    pub fn key(self) -> &'static str {
+        match self {
+            Axis::Rounds => "rounds",
+            Axis::BitsUp => "bits",
+            Axis::Gradients => "gradients",
+        }
+    }
+
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Axis::Rounds => "communication rounds",
+            Axis::BitsUp => "bits sent up, all clients together",
+            Axis::Gradients => "gradient evaluations (examples)",
+        }
+    }
+
+    /// What comes before a value that is read off.
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Axis::Rounds => "round",
+            Axis::BitsUp => "bits up",
+            Axis::Gradients => "gradients",
+        }
+    }
+
+    /// Where a row stands on this axis.
+    pub fn of(self, row: &Row) -> f64 {
+        match self {
+            Axis::Rounds => row.round as f64,
+            Axis::BitsUp => row.bits.up as f64,
+            Axis::Gradients => row.gradients as f64,
+        }
+    }
+}
+
+/// The plain mean; NaN of nothing.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// NaN of nothing; what is not a number is passed over.
+pub(crate) fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NAN, f64::min)
+}
+
+/// NaN of nothing; what is not a number is passed over.
+pub(crate) fn largest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NAN, f64::max)
+}
+
+/// Is this a variant of another metric: over the worst clients, or weighted by examples?
+pub(crate) fn is_variant(metric: &str) -> bool {
+    metric.ends_with(".worst") || metric.ends_with(".weighted")
+}
+
+/// How far down the list a metric belongs.
+fn rank(metric: &str) -> usize {
+    const FIRST: [&str; 6] = ["gap", "distance", "grad_norm2", "loss", "test.loss", "test.accuracy"];
+    match FIRST.iter().position(|first| *first == metric) {
+        Some(at) => at,
+        None if is_variant(metric) => FIRST.len() + 3,
+        None if metric.starts_with("test.") => FIRST.len(),
+        None if metric.starts_with("validation.") => FIRST.len() + 2,
+        None => FIRST.len() + 1,
+    }
+}
+
+fn labelled(folders: &[(String, Records)], name: &str, label: &str) -> String {
+    if folders.len() > 1 { format!("{name}: {label}") } else { label.to_owned() }
+}

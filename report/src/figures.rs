@@ -1,0 +1,259 @@
+//! Which pictures a report has, and what is in them.
+
+use motet_core::larger_is_better;
+
+use crate::chart::{Draw, LEAST, Line, Mark, Note, Plot, Scale, Style, styles};
+use crate::clients::{ClientTable, Gain};
+use crate::compare::{Axis, Comparison, Curve, is_variant, mean};
+use crate::mixture::{AlphaCurve, Contest, Station, alpha_curves, better, judging};
+use crate::number;
+
+/// The style of every group, the same in all pictures.
+pub(crate) fn group_styles(comparison: &Comparison<'_>) -> Vec<Style> {
+    let alpha = |g: &crate::Group<'_>| g.alpha().map(|a| a.to_string());
+    let series: Vec<_> = comparison.groups.iter().map(|g| (g.method(), alpha(g))).collect();
+    styles(&series)
+}
+
+/// Every picture, for files of their own: variants (worst clients, weighted) against rounds only.
+pub(crate) fn all(comparison: &Comparison<'_>) -> Vec<Plot> {
+    let mut plots: Vec<Plot> = vec![];
+    for metric in comparison.metrics() {
+        let axes = if is_variant(metric) { &Axis::ALL[..1] } else { &Axis::ALL[..] };
+        plots.extend(axes.iter().filter_map(|&axis| curves(comparison, metric, axis)));
+    }
+    for metric in judging(comparison.metrics()) {
+        plots.extend(over_alpha(comparison, metric));
+        if let (Some(table), Some(contest)) = (ClientTable::new(comparison, metric), Contest::new(comparison, metric)) {
+            plots.extend(gains(&table, &contest));
+        }
+    }
+    plots
+}
+
+/// A metric against an axis. None if it was never measured.
+pub(crate) fn curves(comparison: &Comparison<'_>, metric: &str, axis: Axis) -> Option<Plot> {
+    let styles = group_styles(comparison);
+    let found = comparison.curves(metric, axis);
+    let drawn: Vec<&Curve> = found.iter().flatten().collect();
+    let log = is_log(metric, &drawn);
+    let y = vertical(&drawn, log)?;
+    let line = |(group, curve): (usize, &Option<Curve>)| {
+        let curve = curve.as_ref()?;
+        Some(Line {
+            group,
+            label: curve.label.clone(),
+            style: styles[group],
+            draw: Draw::Curve,
+            points: marks(curve),
+            bound: curve.bound.clone(),
+        })
+    };
+    let lines: Vec<Line> = found.iter().enumerate().filter_map(line).collect();
+    Some(Plot {
+        name: format!("{}-{}", file_name(metric), axis.key()),
+        title: format!("{} against {}", title(metric), axis.title()),
+        x: (axis.title().into(), horizontal(&drawn, axis)),
+        y: (title(metric), y),
+        unit: axis.unit(),
+        caption: caption(comparison, &drawn, metric, log),
+        notes: vec![],
+        lines,
+    })
+}
+
+/// A final metric against α: the ends are own models and one model for all. None unless runs differ by α.
+pub(crate) fn over_alpha(comparison: &Comparison<'_>, metric: &str) -> Option<Plot> {
+    let curves = alpha_curves(comparison, metric);
+    let stations = || curves.iter().flat_map(|c| &c.stations);
+    let values = || stations().flat_map(|s| &s.values).copied();
+    let best = stations().reduce(|a, b| if better(metric, mean(&b.values), mean(&a.values)) { b } else { a })?;
+    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    let room = 0.12 * (high - low); // for the notes
+    let y =
+        if low > 0.0 && high / low > 20.0 { Scale::log(low / 1.5, high * 1.5) } else { Scale::linear_to_ticks(low - room, high + room) };
+    let line = |(k, curve): (usize, &AlphaCurve)| Line {
+        group: k,
+        label: curve.label.clone(),
+        style: Style { colour: k, dash: 0, mark: k },
+        draw: Draw::Stations,
+        points: curve.stations.iter().map(station).collect(),
+        bound: vec![],
+    };
+    Some(Plot {
+        name: format!("alpha-{}", file_name(metric)),
+        title: format!("final {} against α", title(metric)),
+        x: ("α: how much of the shared model each client takes".into(), alpha_scale(stations().map(|s| s.alpha))),
+        y: (format!("final {}", title(metric)), y),
+        lines: curves.iter().enumerate().map(line).collect(),
+        notes: alpha_notes(&curves, best),
+        unit: "α =",
+        caption: format!(
+            "Each point is a finished training{}. {} is better.",
+            if stations().any(|s| s.values.len() > 1) { ": mean over seeds, with least and largest" } else { "" },
+            if larger_is_better(metric) { "Higher" } else { "Lower" }
+        ),
+    })
+}
+
+/// What each client gains by the best mixture, sorted. None if there is nothing to compare.
+pub(crate) fn gains(table: &ClientTable, contest: &Contest) -> Option<Plot> {
+    let mut gains = table.gains(contest);
+    gains.sort_by(|a, b| key(a).total_cmp(&key(b)));
+    let over = |label: &str, colour: usize, pick: fn(&Gain) -> Option<f64>| {
+        let points: Vec<Mark> = gains.iter().enumerate().filter_map(|(k, g)| Some(mark((k + 1) as f64, 100.0 * pick(g)?))).collect();
+        let style = Style { colour, dash: 0, mark: colour };
+        (!points.is_empty()).then(|| Line { group: colour, label: label.into(), style, draw: Draw::Dots, points, bound: vec![] })
+    };
+    let lines: Vec<Line> = [over("over its own model", 0, |g| g.over_local), over("over one model for all", 1, |g| g.over_global)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let values = || lines.iter().flat_map(|l| &l.points).map(|p| p.y);
+    let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
+    (!lines.is_empty()).then(|| Plot {
+        name: format!("clients-{}", file_name(&table.metric)),
+        title: format!("gain in {} per client, by the best mixture", title(&table.metric)),
+        x: ("clients, sorted by what they gain".into(), Scale::linear(0.0, gains.len() as f64 + 0.5)),
+        y: ("gain, %".into(), Scale::linear_to_ticks(low, high)),
+        notes: vec![],
+        unit: "",
+        caption: "Above zero, the mixture serves the client better.".into(),
+        lines,
+    })
+}
+
+/// `test.loss.worst` → `test loss, worst tenth of the clients`
+pub(crate) fn title(metric: &str) -> String {
+    let (base, variant) = match (metric.strip_suffix(".worst"), metric.strip_suffix(".weighted")) {
+        (Some(base), _) => (base, ", worst tenth of the clients"),
+        (_, Some(base)) => (base, ", weighted by examples"),
+        _ => (metric, ""),
+    };
+    let base = match base {
+        "gap" => "gap F(x) − F*".into(),
+        "distance" => "squared distance to the optimum".into(),
+        "grad_norm2" => "squared gradient norm".into(),
+        "loss" => "training loss".into(),
+        other => other.replace('.', " "),
+    };
+    format!("{base}{variant}")
+}
+
+/// Letters, digits and dashes. Different metrics of one report stay different: what is replaced is spelt out.
+pub(crate) fn file_name(metric: &str) -> String {
+    let spell = |c: char| match c {
+        c if c.is_ascii_alphanumeric() || c == '_' => c.to_string(),
+        '.' => "-".into(),
+        c => format!("_{:x}", u32::from(c)),
+    };
+    metric.chars().map(spell).collect()
+}
+
+fn marks(curve: &Curve) -> Vec<Mark> {
+    let all = curve.points.iter().map(|p| p.seeds).max().unwrap_or(0);
+    curve.points.iter().map(|p| Mark { x: p.x, y: p.mean, low: p.low, high: p.high, faded: p.seeds < all }).collect()
+}
+
+fn mark(x: f64, y: f64) -> Mark {
+    Mark { x, y, low: y, high: y, faded: false }
+}
+
+fn station(station: &Station) -> Mark {
+    let values = || station.values.iter().copied();
+    Mark {
+        x: station.alpha,
+        y: mean(&station.values),
+        low: values().fold(f64::NAN, f64::min),
+        high: values().fold(f64::NAN, f64::max),
+        faded: false,
+    }
+}
+
+/// Worst of its gains first: the clients to worry about are on the left.
+fn key(gain: &Gain) -> f64 {
+    gain.over_local.or(gain.over_global).unwrap_or(0.0)
+}
+
+fn is_log(metric: &str, curves: &[&Curve]) -> bool {
+    if ["gap", "distance", "grad_norm2"].contains(&metric) {
+        return true;
+    }
+    let values = || curves.iter().filter(|c| !c.diverged).flat_map(|c| &c.points).map(|p| p.mean).filter(|v| v.is_finite());
+    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    !larger_is_better(metric) && low > 0.0 && high > 20.0 * low
+}
+
+/// Diverged runs may leave the picture at the top: they must not flatten the others.
+fn vertical(curves: &[&Curve], log: bool) -> Option<Scale> {
+    let shown = |v: &f64| v.is_finite() && (!log || *v > LEAST);
+    let of = |c: &Curve| c.points.iter().flat_map(|p| [p.mean, p.low, p.high]).filter(shown).collect::<Vec<_>>();
+    let first = curves.iter().filter_map(|c| c.points.iter().map(|p| p.mean).find(shown));
+    let steady = curves.iter().filter(|c| !c.diverged).flat_map(|c| of(c));
+    let top = first.chain(steady).reduce(f64::max)?;
+    let cap = if log { 10.0 * top } else { top + top.abs() };
+    let values = || curves.iter().flat_map(|c| of(c)).map(|v| v.min(cap));
+    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    if !log {
+        return Some(Scale::linear_to_ticks(low, high));
+    }
+    let promised = curves.iter().filter_map(|c| c.bound.first()).map(|b| b.1).filter(|b| *b < 1e3 * high).fold(high, f64::max);
+    Some(Scale::log(low, promised))
+}
+
+/// From zero; logarithmic where one run's total is lost beside another's, as with compression.
+fn horizontal(curves: &[&Curve], axis: Axis) -> Scale {
+    let ends = || curves.iter().filter_map(|c| c.points.last()).map(|p| p.x).filter(|x| *x > 0.0);
+    let (least, most) = (ends().fold(f64::INFINITY, f64::min), ends().fold(0.0, f64::max));
+    let starts = || curves.iter().flat_map(|c| &c.points).map(|p| p.x).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
+    if axis != Axis::Rounds && most > 50.0 * least { Scale::log(starts(), most) } else { Scale::linear(0.0, most) }
+}
+
+/// Linear for grids like 0, 0.1, …, 1; logarithmic for 1, 0.1, 0.01, ….
+fn alpha_scale(alphas: impl Iterator<Item = f64>) -> Scale {
+    let alphas: Vec<f64> = alphas.collect();
+    let least = alphas.iter().copied().filter(|a| *a > 0.0).fold(f64::INFINITY, f64::min);
+    let most = alphas.iter().copied().fold(0.0, f64::max);
+    match most / least >= 30.0 {
+        true if alphas.contains(&0.0) => Scale::log_and_zero(least, most),
+        true => Scale::log(least, most),
+        false => Scale::linear(0.0, most.max(1.0)),
+    }
+}
+
+fn alpha_notes(curves: &[AlphaCurve], best: &Station) -> Vec<Note> {
+    let mut notes = vec![];
+    for (alpha, text, anchor) in [(0.0, "own models", "start"), (1.0, "one model for all", "end")] {
+        let stations = curves.iter().flat_map(|c| &c.stations).filter(|s| s.alpha == alpha);
+        // The topmost whisker: words above it cover nothing.
+        let top = stations.flat_map(|s| &s.values).copied().reduce(f64::max);
+        notes.extend(top.map(|y| Note { x: alpha, y, text: text.into(), anchor, ring: false }));
+    }
+    if best.alpha > 0.0 && best.alpha < 1.0 {
+        let text = format!("best: α = {}", number::short(best.alpha));
+        notes.push(Note { x: best.alpha, y: mean(&best.values), text, anchor: "middle", ring: true });
+    }
+    notes
+}
+
+fn caption(comparison: &Comparison<'_>, curves: &[&Curve], metric: &str, log: bool) -> String {
+    let mut parts = vec![];
+    if comparison.groups.iter().any(|g| g.runs.len() > 1) {
+        parts.push("Lines are means over seeds, bands reach from the least to the largest.".to_owned());
+    }
+    let partial = |c: &&&Curve| c.points.last().map(|p| p.seeds) < c.points.iter().map(|p| p.seeds).max();
+    if curves.iter().any(|c| partial(&c)) {
+        parts.push("A line fades where not all seeds got that far.".to_owned());
+    }
+    if curves.iter().any(|c| !c.bound.is_empty()) {
+        let promises = comparison.groups.iter().flat_map(|g| &g.runs).filter_map(|r| r.card.promise.as_ref());
+        let mut sources: Vec<&str> = promises.filter(|p| p.metric == metric).map(|p| p.source.as_str()).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        parts.push(format!("Thin dashed lines: what the theorem promises ({}).", sources.join("; ")));
+    }
+    if log && curves.iter().flat_map(|c| &c.points).any(|p| p.mean <= LEAST) {
+        parts.push(format!("Values of {} or less are not drawn.", number::short(LEAST)));
+    }
+    parts.join(" ")
+}

@@ -1,0 +1,189 @@
+//! One model for all, own models, or a mixture: which runs are which, and which did best.
+
+use motet_core::{RunCard, larger_is_better};
+use serde_json::Value;
+
+use crate::compare::{Comparison, mean};
+use crate::group::Group;
+
+/// What a run's clients deploy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Each its own model, trained alone: α = 0.
+    Local,
+    /// All the same model: α = 1.
+    Global,
+    /// Something in between.
+    Mixture,
+}
+
+impl Role {
+    /// From the method's name and its `alpha`; None for methods that have none.
+    pub fn of(card: &RunCard) -> Option<Self> {
+        if card.method == "local" {
+            return Some(Role::Local);
+        }
+        match (card.params.get("alpha")?, alpha(card)) {
+            (_, Some(0.0)) => Some(Role::Local),
+            (_, Some(1.0)) => Some(Role::Global),
+            (Value::Null, _) => None,
+            _ => Some(Role::Mixture),
+        }
+    }
+
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Role::Local => "own models",
+            Role::Global => "one model for all",
+            Role::Mixture => "mixture",
+        }
+    }
+}
+
+/// α of a run, if it is one number for all clients. Runs of `local` have α = 0.
+pub fn alpha(card: &RunCard) -> Option<f64> {
+    let list = match card.params.get("alpha") {
+        None if card.method == "local" => return Some(0.0),
+        Some(Value::Number(a)) => return a.as_f64(),
+        Some(Value::Object(each)) => each.get("per_client")?.as_array()?,
+        _ => return None,
+    };
+    let (first, rest) = list.split_first()?;
+    if rest.iter().all(|a| a == first) { first.as_f64() } else { None }
+}
+
+impl Group<'_> {
+    /// As [`Role::of`], of the group's runs.
+    pub fn role(&self) -> Option<Role> {
+        Role::of(self.runs.first()?.card)
+    }
+
+    /// As [`alpha`], of the group's runs.
+    pub fn alpha(&self) -> Option<f64> {
+        alpha(self.runs.first()?.card)
+    }
+}
+
+/// A final metric against α, for runs that differ only by it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlphaCurve {
+    /// The method's name; with several folders, the folder's comes first.
+    pub label: String,
+    /// By α.
+    pub stations: Vec<Station>,
+}
+
+/// One α of an [`AlphaCurve`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Station {
+    /// α
+    pub alpha: f64,
+    /// Number of the group.
+    pub group: usize,
+    /// One value per seed, all finite.
+    pub values: Vec<f64>,
+}
+
+/// The curves of a metric over α; those of a single α are left out. Runs of `local` are every curve's α = 0.
+pub fn alpha_curves(comparison: &Comparison<'_>, metric: &str) -> Vec<AlphaCurve> {
+    let mut families: Vec<(String, AlphaCurve)> = vec![];
+    let mut alone: Vec<(usize, Station)> = vec![];
+    for (at, group) in comparison.groups.iter().enumerate() {
+        let values: Vec<f64> = group.finals(metric).into_iter().filter(|v| v.is_finite()).collect();
+        let (Some(alpha), Some(run), false) = (group.alpha(), group.runs.first(), values.is_empty()) else { continue };
+        let station = Station { alpha, group: at, values };
+        if run.card.method == "local" {
+            alone.push((group.folder, station));
+            continue;
+        }
+        let mut others = run.card.params.clone();
+        others.remove("alpha");
+        let key = format!("{} {} {}", group.folder, run.card.method, Value::Object(others));
+        match families.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, curve)) => curve.stations.push(station),
+            None => families.push((key, AlphaCurve { label: comparison.label(group.folder, &run.card.method), stations: vec![station] })),
+        }
+    }
+    let mut curves: Vec<AlphaCurve> = families.into_iter().map(|(_, curve)| curve).collect();
+    for curve in &mut curves {
+        let Some(folder) = curve.stations.first().map(|s| comparison.groups[s.group].folder) else { continue };
+        if !curve.stations.iter().any(|s| s.alpha == 0.0) {
+            curve.stations.extend(alone.iter().filter(|(f, _)| *f == folder).map(|(_, s)| s.clone()).take(1));
+        }
+        curve.stations.sort_by(|a, b| a.alpha.total_cmp(&b.alpha));
+    }
+    curves.retain(|curve| curve.stations.first().map(|s| s.alpha) != curve.stations.last().map(|s| s.alpha));
+    curves
+}
+
+/// The three ways side by side: the best group of each, by the mean over seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contest {
+    /// The metric they are compared by.
+    pub metric: String,
+    /// Own models: group and mean.
+    pub local: Option<(usize, f64)>,
+    /// One model for all: group and mean.
+    pub global: Option<(usize, f64)>,
+    /// The best mixture: group and mean.
+    pub mixture: Option<(usize, f64)>,
+    /// In how many seeds that mixture beats both of the others, and of how many.
+    pub wins: (usize, usize),
+}
+
+impl Contest {
+    /// None unless there are runs of at least two of the three ways.
+    pub fn new(comparison: &Comparison<'_>, metric: &str) -> Option<Self> {
+        let best = |role: Role| {
+            let groups = comparison.groups.iter().enumerate().filter(|(_, g)| g.role() == Some(role));
+            let means = groups.map(|(at, g)| (at, mean(&g.finals(metric)))).filter(|(_, m)| m.is_finite());
+            means.reduce(|best, next| if better(metric, next.1, best.1) { next } else { best })
+        };
+        let (local, global, mixture) = (best(Role::Local), best(Role::Global), best(Role::Mixture));
+        if [local, global, mixture].iter().flatten().count() < 2 {
+            return None;
+        }
+        let rivals: Vec<usize> = [local, global].into_iter().flatten().map(|(at, _)| at).collect();
+        let wins = mixture.map_or((0, 0), |(at, _)| wins(comparison, metric, at, &rivals));
+        Some(Self { metric: metric.to_owned(), local, global, mixture, wins })
+    }
+}
+
+/// How much better `value` is than `other`, as a fraction of `other`. Positive is better.
+pub(crate) fn gain(metric: &str, value: f64, other: f64) -> f64 {
+    let difference = if larger_is_better(metric) { value - other } else { other - value };
+    if difference == 0.0 { 0.0 } else { difference / other.abs() }
+}
+
+pub(crate) fn better(metric: &str, value: f64, other: f64) -> bool {
+    if larger_is_better(metric) { value > other } else { value < other }
+}
+
+/// What personal models are judged by: test data first, since training data flatters own models.
+pub(crate) fn judging<'m>(metrics: impl IntoIterator<Item = &'m str>) -> Vec<&'m str> {
+    const ORDER: [&str; 6] = ["test.loss", "test.accuracy", "test.", "validation.loss", "validation.", "loss"];
+    let rank = |m: &str| ORDER.iter().position(|o| m == *o || (o.ends_with('.') && m.starts_with(o)));
+    let mut ranked: Vec<_> = metrics.into_iter().filter(|m| !crate::compare::is_variant(m)).filter_map(|m| Some((rank(m)?, m))).collect();
+    ranked.sort_unstable();
+    ranked.dedup();
+    // Training loss says little about the models people get: shown only when there is nothing else.
+    let held_out = ranked.iter().any(|(r, _)| *r < ORDER.len() - 1);
+    ranked.into_iter().filter(|(r, _)| !held_out || *r < ORDER.len() - 1).map(|(_, m)| m).collect()
+}
+
+fn wins(comparison: &Comparison<'_>, metric: &str, at: usize, rivals: &[usize]) -> (usize, usize) {
+    let value = |group: usize, seed: u64| {
+        let run = comparison.groups[group].runs.iter().find(|run| run.card.seed == seed)?;
+        run.last().get(metric).copied()
+    };
+    let (mut won, mut of) = (0, 0);
+    for run in &comparison.groups[at].runs {
+        let Some(mine) = value(at, run.card.seed) else { continue };
+        let theirs: Option<Vec<f64>> = rivals.iter().map(|&rival| value(rival, run.card.seed)).collect();
+        let Some(theirs) = theirs else { continue };
+        of += 1;
+        won += usize::from(theirs.iter().all(|&other| better(metric, mine, other)));
+    }
+    (won, of)
+}

@@ -1,0 +1,151 @@
+//! The final table: one line per group of seeds, and every run folded away below.
+
+use std::collections::BTreeMap;
+
+use motet_core::{Outcome, larger_is_better};
+
+use crate::chart::sample;
+use crate::compare::mean;
+use crate::figures::group_styles;
+use crate::markup::Markup;
+use crate::mixture::judging;
+use crate::render::{average, outcomes, shown_metrics};
+use crate::{Comparison, Group, Run, number};
+
+pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
+    if comparison.groups.is_empty() {
+        return;
+    }
+    let metrics = shown_metrics(comparison);
+    m.open("section", &[("id", &"finals")]);
+    m.element("h2", &[], "What came out");
+    m.open("div", &[("class", &"scroll")]);
+    m.open("table", &[]);
+    let mut header = vec!["run", "rounds", "outcome"];
+    header.extend(&metrics);
+    header.extend(["up", "down", "gradients", "time"]);
+    head(m, &header, 3);
+    m.open("tbody", &[]);
+    let best = best_values(comparison, &metrics);
+    for (group, style) in comparison.groups.iter().zip(group_styles(comparison)) {
+        m.open("tr", &[]);
+        m.open("td", &[("class", &"name")]);
+        m.raw(&sample(style));
+        m.element("span", &[], &group.label);
+        if group.runs.len() > 1 {
+            m.element("small", &[], &format!("{} seeds", group.runs.len()));
+        }
+        m.close();
+        m.element("td", &[], &number::short(average(group, |r| r.rounds() as f64)));
+        outcome(m, group);
+        metrics.iter().for_each(|metric| metric_cell(m, group, metric, best.get(*metric).copied()));
+        traffic(m, average(group, |r| r.traffic().1.up as f64), average(group, |r| r.traffic().0.up as f64));
+        traffic(m, average(group, |r| r.traffic().1.down as f64), average(group, |r| r.traffic().0.down as f64));
+        m.element("td", &[], &number::magnitude(average(group, |r| r.gradients() as f64)));
+        m.element("td", &[], &number::seconds(average(group, |r| r.seconds().unwrap_or(f64::NAN))));
+        m.close();
+        m.line();
+    }
+    m.close();
+    m.close();
+    m.close();
+    m.element("p", &[("class", &"muted")], "Numbers are means over seeds, with the least and the largest below. Up and down: bytes on the network, all clients together; bits as a paper counts them below. Gradients: examples differentiated, local training included.");
+    every_run(m, comparison);
+    m.close();
+}
+
+fn head(m: &mut Markup, names: &[&str], words: usize) {
+    m.open("thead", &[]);
+    m.open("tr", &[]);
+    for (k, name) in names.iter().enumerate() {
+        m.element("th", &[("class", &if k < words { "word" } else { "" })], name);
+    }
+    m.close();
+    m.close();
+}
+
+/// The best mean of the metrics that mean the same for all runs: gaps of different objectives do not.
+fn best_values<'m>(comparison: &Comparison<'_>, metrics: &[&'m str]) -> BTreeMap<&'m str, f64> {
+    let mut best = BTreeMap::new();
+    for metric in judging(metrics.iter().copied()) {
+        let means = comparison.groups.iter().map(|g| mean(&g.finals(metric))).filter(|v| v.is_finite());
+        if let Some(value) = if larger_is_better(metric) { means.reduce(f64::max) } else { means.reduce(f64::min) } {
+            best.insert(metric, value);
+        }
+    }
+    best
+}
+
+fn outcome(m: &mut Markup, group: &Group<'_>) {
+    m.open("td", &[("class", &"word")]);
+    let all = outcomes(group);
+    for (text, times) in &all {
+        let run = group.runs.iter().find(|run| run.outcome().is_some_and(|o| o.to_string() == *text));
+        let class = match run.and_then(|run| run.outcome()) {
+            Some(Outcome::Finished | Outcome::Stopped { .. }) => "outcome",
+            Some(Outcome::Diverged { .. } | Outcome::Failed { .. }) => "outcome bad",
+            None => "outcome cut",
+        };
+        let text = if all.len() > 1 { format!("{times}× {text}") } else { text.clone() };
+        m.element("span", &[("class", &class)], &text);
+    }
+    m.close();
+}
+
+fn metric_cell(m: &mut Markup, group: &Group<'_>, metric: &str, best: Option<f64>) {
+    let values = group.finals(metric);
+    let value = mean(&values);
+    m.open("td", &[("class", &if best == Some(value) { "best" } else { "" })]);
+    m.text(&number::short(value));
+    let (low, high) = (values.iter().copied().fold(f64::NAN, f64::min), values.iter().copied().fold(f64::NAN, f64::max));
+    if low < high {
+        m.element("small", &[], &format!("{} … {}", number::digits(low, 3), number::digits(high, 3)));
+    }
+    m.close();
+}
+
+fn traffic(m: &mut Markup, bytes: f64, bits: f64) {
+    m.open("td", &[]);
+    m.text(&number::bytes(bytes));
+    m.element("small", &[], &number::bits(bits));
+    m.close();
+}
+
+fn every_run(m: &mut Markup, comparison: &Comparison<'_>) {
+    m.open("details", &[]);
+    let runs: usize = comparison.groups.iter().map(|g| g.runs.len()).sum();
+    m.element("summary", &[], &format!("Every run ({runs}): parameters, seeds, digests"));
+    m.open("div", &[("class", &"scroll")]);
+    m.open("table", &[]);
+    head(m, &["run", "method", "parameters", "seed", "rounds", "outcome", "digest"], 3);
+    m.open("tbody", &[]);
+    for group in &comparison.groups {
+        group.runs.iter().for_each(|run| one_run(m, group, run));
+    }
+    m.close();
+    m.close();
+    m.close();
+    m.close();
+}
+
+fn one_run(m: &mut Markup, group: &Group<'_>, run: &Run<'_>) {
+    m.open("tr", &[]);
+    m.element("td", &[("class", &"word")], &group.label);
+    m.element("td", &[("class", &"word")], &run.card.method);
+    m.open("td", &[("class", &"word")]);
+    m.element("code", &[], &parameters(run));
+    m.close();
+    m.element("td", &[], &run.card.seed.to_string());
+    m.element("td", &[], &number::count(run.rounds()));
+    m.element("td", &[("class", &"word")], &run.outcome().map_or_else(|| "no summary".to_owned(), ToString::to_string));
+    let digest = run.summary.map_or("", |s| s.digest.as_str());
+    m.open("td", &[]);
+    m.element("code", &[("title", &digest)], &digest.chars().take(12).collect::<String>());
+    m.close();
+    m.close();
+    m.line();
+}
+
+fn parameters(run: &Run<'_>) -> String {
+    run.card.params.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+}
