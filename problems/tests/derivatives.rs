@@ -1,5 +1,8 @@
 //! Gradients and Hessian-vector products of every model against differences, on every storage.
 
+// Outside of `#[test]` functions too, a panic is how a test fails.
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 
 use motet_core::{Batch, Objective, Rows, Seed, Vector};
