@@ -135,7 +135,7 @@ impl Algorithm for Flix {
         let (mut average, mut unknown) = (Mean::like(&s.x), false);
         let sharing = self.sharing(round);
         let mut curvature = 0.0;
-        round.ask(&sharing, Ask::Introduce { optimum: self.start == Start::OneShot }, |_, reply| {
+        let answered = round.ask(&sharing, Ask::Introduce { optimum: self.start == Start::OneShot }, |_, reply| {
             let Reply::Introduction { curvature: Some(c), optimum } = reply else { return unknown = true };
             curvature += c;
             if let Some(optimum) = optimum {
@@ -147,7 +147,8 @@ impl Algorithm for Flix {
         }
         s.step = match self.step {
             Rate::Given(step) => *step,
-            Rate::Theory => n / curvature, // line 2
+            // Line 2 sums over everyone: those who stayed silent count as those who answered do on average.
+            Rate::Theory => n / (curvature * (sharing.len() as f64 / answered.len() as f64)),
         };
         if self.start == Start::OneShot {
             s.x = average.finish();

@@ -18,27 +18,29 @@ pub(crate) fn exp(x: f64) -> f64 {
     let shifted = x * LOG2_E + ROUND;
     let k = shifted - ROUND;
     let r = (x - k * LN2_HIGH) - k * LN2_LOW;
-    // Taylor's series on |r| ≤ ½ ln 2: the first term left out is below 5e-18.
-    let mut sum = INVERSE_FACTORIALS[0];
-    for c in &INVERSE_FACTORIALS[1..] {
-        sum = sum * r + c;
-    }
+    let r2 = r * r;
+    let r4 = r2 * r2;
+    let low = (Q[0] + r * Q[1]) + r2 * (Q[2] + r * Q[3]);
+    let middle = (Q[4] + r * Q[5]) + r2 * (Q[6] + r * Q[7]);
+    let high = (Q[8] + r * Q[9]) + r2 * Q[10];
     let scale = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
-    (sum * r + 1.0) * scale
+    (1.0 + r * (low + r4 * (middle + r4 * high))) * scale
 }
 
-/// 1/13!, 1/12!, …, 1/1!
-const INVERSE_FACTORIALS: [f64; 13] = {
-    let mut table = [1.0; 13];
-    let mut factorial = 1.0;
-    let mut k = 1;
-    while k <= 13 {
-        factorial *= k as f64;
-        table[13 - k] = 1.0 / factorial;
-        k += 1;
-    }
-    table
-};
+/// (eʳ − 1)/r interpolated at Chebyshev's nodes of |r| ≤ ½ ln 2: 1 + r·Q(r) is eʳ to 1e-17, relatively.
+const Q: [f64; 11] = [
+    1.0,
+    0.500_000_000_000_000_6,
+    0.166_666_666_666_666_7,
+    0.041_666_666_666_573_14,
+    0.008_333_333_333_326_141,
+    0.001_388_888_893_248_886,
+    0.000_198_412_698_748_006_94,
+    2.480_150_434_666_561_5e-5,
+    2.755_725_542_549_107e-6,
+    2.762_635_737_968_284e-7,
+    2.510_520_648_025_936_5e-8,
+];
 
 /// σ(z) = 1/(1 + e⁻ᶻ), accurate at both ends.
 #[inline(always)]

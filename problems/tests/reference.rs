@@ -1,5 +1,8 @@
 //! Optima of problems that are hard in one way or another.
 
+// Outside of `#[test]` functions too, a panic is how a test fails.
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 
 use motet_core::{Batch, Objective, Seed, Vector};

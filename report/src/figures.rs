@@ -4,7 +4,7 @@ use motet_core::larger_is_better;
 
 use crate::chart::{Draw, LEAST, Line, Mark, Note, Plot, Scale, Style, styles};
 use crate::clients::{ClientTable, Gain};
-use crate::compare::{Axis, Comparison, Curve, is_variant, mean};
+use crate::compare::{Axis, Comparison, Curve, is_variant, largest, least, mean};
 use crate::mixture::{AlphaCurve, Contest, Station, alpha_curves, better, judging};
 use crate::number;
 
@@ -86,7 +86,7 @@ pub(crate) fn over_alpha(comparison: &Comparison<'_>, metric: &str) -> Option<Pl
         x: ("α: how much of the shared model each client takes".into(), alpha_scale(stations().map(|s| s.alpha))),
         y: (format!("final {}", title(metric)), y),
         lines: curves.iter().enumerate().map(line).collect(),
-        notes: alpha_notes(&curves, best),
+        notes: alpha_notes(&curves, best, metric),
         unit: "α =",
         caption: format!(
             "Each point is a finished training{}. {} is better.",
@@ -160,14 +160,7 @@ fn mark(x: f64, y: f64) -> Mark {
 }
 
 fn station(station: &Station) -> Mark {
-    let values = || station.values.iter().copied();
-    Mark {
-        x: station.alpha,
-        y: mean(&station.values),
-        low: values().fold(f64::NAN, f64::min),
-        high: values().fold(f64::NAN, f64::max),
-        faded: false,
-    }
+    Mark { x: station.alpha, y: mean(&station.values), low: least(&station.values), high: largest(&station.values), faded: false }
 }
 
 /// Worst of its gains first: the clients to worry about are on the left.
@@ -217,21 +210,21 @@ fn alpha_scale(alphas: impl Iterator<Item = f64>) -> Scale {
     match most / least >= 30.0 {
         true if alphas.contains(&0.0) => Scale::log_and_zero(least, most),
         true => Scale::log(least, most),
-        false => Scale::linear(0.0, most.max(1.0)),
+        false => Scale::linear(-0.03, most.max(1.0) + 0.03),
     }
 }
 
-fn alpha_notes(curves: &[AlphaCurve], best: &Station) -> Vec<Note> {
+fn alpha_notes(curves: &[AlphaCurve], best: &Station, metric: &str) -> Vec<Note> {
     let mut notes = vec![];
     for (alpha, text, anchor) in [(0.0, "own models", "start"), (1.0, "one model for all", "end")] {
         let stations = curves.iter().flat_map(|c| &c.stations).filter(|s| s.alpha == alpha);
         // The topmost whisker: words above it cover nothing.
         let top = stations.flat_map(|s| &s.values).copied().reduce(f64::max);
-        notes.extend(top.map(|y| Note { x: alpha, y, text: text.into(), anchor, ring: false }));
+        notes.extend(top.map(|y| Note { x: alpha, y, text: text.into(), anchor, ring: false, below: false }));
     }
     if best.alpha > 0.0 && best.alpha < 1.0 {
         let text = format!("best: α = {}", number::short(best.alpha));
-        notes.push(Note { x: best.alpha, y: mean(&best.values), text, anchor: "middle", ring: true });
+        notes.push(Note { x: best.alpha, y: mean(&best.values), text, anchor: "middle", ring: true, below: !larger_is_better(metric) });
     }
     notes
 }

@@ -17,6 +17,7 @@ pub(crate) fn plain(value: f64) -> String {
 pub(crate) fn digits(value: f64, significant: usize) -> String {
     match split(value, significant) {
         Parts::Plain(text) => text,
+        Parts::Power(mantissa, exponent) if mantissa == "1" => power_of_ten(exponent),
         Parts::Power(mantissa, exponent) => format!("{mantissa}·{}", power_of_ten(exponent)),
     }
 }
@@ -120,7 +121,7 @@ mod tests {
     fn numbers_keep_four_digits_and_become_powers_of_ten_at_the_ends() {
         let cases = [0.0, 1.0, 0.123456, 1234.56, 99999.0, 123456.0, 1.2e-7, -0.5, -3e-9, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
         let written: Vec<_> = cases.iter().map(|&v| short(v)).collect();
-        let expected = ["0", "1", "0.1235", "1235", "1·10⁵", "1.235·10⁵", "1.2·10⁻⁷", "−0.5", "−3·10⁻⁹", "–", "∞", "−∞"];
+        let expected = ["0", "1", "0.1235", "1235", "10⁵", "1.235·10⁵", "1.2·10⁻⁷", "−0.5", "−3·10⁻⁹", "–", "∞", "−∞"];
         assert_eq!(written, expected);
         assert_eq!([plain(-1.25e-9), plain(f64::NAN), plain(0.25)], ["-1.25e-9", "-", "0.25"]);
     }

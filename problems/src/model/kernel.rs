@@ -1,13 +1,132 @@
-//! The hot loops of index-only data.
+//! The two hot loops of logistic gradients. The only file of this crate with `unsafe` code.
+#![allow(unsafe_code)]
 
-use super::{Examples, Range};
+use super::logistic::margin_slope;
 
-/// out[i] ← Σ x over the columns of row i; false if the storage is not index-only with short indices.
-pub(super) fn row_sums(_data: &Examples, _rows: Range<usize>, _x: &[f64], _out: &mut [f64]) -> bool {
-    false
+/// How many lists are summed side by side: enough additions in flight to hide their latency.
+const LANES: usize = 4;
+
+/// Lists of positions whose numbers are to be summed.
+///
+/// Sorted by length, so that the processor can foresee where a list ends, and interleaved by fours: step k of a group
+/// is the k-th positions of its lists. Shorter lists are filled up with the position of an extra zero.
+#[derive(Debug)]
+pub(super) struct Lists {
+    /// Invariant: no position in `steps` is larger. 0..sources are numbers, `sources` is the zero.
+    sources: usize,
+    /// The lists of one group after those of another.
+    order: Vec<u32>,
+    /// Steps of each group.
+    lengths: Vec<u32>,
+    /// The steps of all groups, one after another.
+    steps: Vec<[u16; LANES]>,
 }
 
-/// g ← g + Σ wᵢ aᵢ; false if the storage is not index-only with short indices.
-pub(super) fn scatter(_data: &Examples, _rows: Range<usize>, _weights: &[f64], _g: &mut [f64]) -> bool {
-    false
+impl Lists {
+    /// None if positions do not fit into two bytes.
+    ///
+    /// # Panics
+    /// If a list names a position that is not below `sources`.
+    pub(super) fn new(lists: &[&[u16]], sources: usize) -> Option<Self> {
+        let zero = u16::try_from(sources).ok()?;
+        assert!(lists.iter().all(|list| list.iter().all(|&p| p < zero)), "positions are those of numbers");
+        let mut order: Vec<u32> = (0..u32::try_from(lists.len()).ok()?).collect();
+        order.sort_by_key(|&list| lists[list as usize].len());
+        let (mut lengths, mut steps) = (Vec::new(), Vec::new());
+        for group in order.chunks(LANES) {
+            let length = group.iter().map(|&list| lists[list as usize].len()).max().unwrap_or(0);
+            lengths.push(u32::try_from(length).ok()?);
+            let position = |lane: usize, step: usize| group.get(lane).and_then(|&list| lists[list as usize].get(step)).copied();
+            steps.extend((0..length).map(|step| std::array::from_fn(|lane| position(lane, step).unwrap_or(zero))));
+        }
+        Some(Self { sources, order, lengths, steps })
+    }
+
+    /// out[l] ← out[l] + Σ numbers at the positions of list l, summed in the order of the list.
+    pub(super) fn add_sums(&self, numbers: &[f64], out: &mut [f64]) {
+        assert_eq!(numbers.len(), self.sources, "one number for each position");
+        let mut padded = Vec::with_capacity(numbers.len() + 1);
+        padded.extend_from_slice(numbers);
+        padded.push(0.0);
+        // SAFETY: every position in `steps` is at most `sources` (the invariant, checked by `new`; the fields are
+        // private and never written again), and `padded` has `sources + 1` numbers (the assertion above).
+        let at = |position: u64| unsafe { *padded.get_unchecked(position as usize) };
+        let mut rest = self.steps.as_slice();
+        for (group, &length) in self.order.chunks(LANES).zip(&self.lengths) {
+            let (steps, later) = rest.split_at(length as usize);
+            rest = later;
+            let mut sums = [0.0; LANES];
+            for step in steps {
+                // One load for four positions: loads are what limits this loop.
+                let four = step.iter().rev().fold(0, |word, &p| word << 16 | u64::from(p));
+                sums[0] += at(four & 0xffff);
+                sums[1] += at(four >> 16 & 0xffff);
+                sums[2] += at(four >> 32 & 0xffff);
+                sums[3] += at(four >> 48);
+            }
+            for (&list, sum) in group.iter().zip(sums) {
+                out[list as usize] += sum;
+            }
+        }
+    }
+}
+
+/// Replaces scores by the slopes of the logistic loss.
+pub(super) fn margin_slopes(targets: &[f64], scores: &mut [f64]) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2, which is all that the function asks for.
+        return unsafe { margin_slopes_avx2(targets, scores) };
+    }
+    margin_slopes_plain(targets, scores);
+}
+
+/// The same operations four at a time instead of two. Without fused multiplications, hence with the same bits.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn margin_slopes_avx2(targets: &[f64], scores: &mut [f64]) {
+    margin_slopes_plain(targets, scores);
+}
+
+#[inline(always)]
+fn margin_slopes_plain(targets: &[f64], scores: &mut [f64]) {
+    for (score, target) in scores.iter_mut().zip(targets) {
+        *score = margin_slope(*target, *score);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_those_of_the_lists_whatever_their_lengths() {
+        let lists: Vec<Vec<u16>> = (0..23).map(|l| (0..(l * 7) % 11).map(|k| (l * 5 + k * 3) % 40).collect()).collect();
+        let slices: Vec<&[u16]> = lists.iter().map(Vec::as_slice).collect();
+        let numbers: Vec<f64> = (0..40).map(|k| f64::from(k).sin()).collect();
+        let mut sums = vec![1.0; 23];
+        Lists::new(&slices, 40).unwrap().add_sums(&numbers, &mut sums);
+        for (list, sum) in lists.iter().zip(sums) {
+            let mut expected = 0.0;
+            list.iter().for_each(|&p| expected += numbers[usize::from(p)]);
+            assert_eq!(sum, 1.0 + expected);
+        }
+        assert!(Lists::new(&[], 65_536).is_none());
+    }
+
+    #[test]
+    #[should_panic(expected = "positions are those of numbers")]
+    fn positions_beyond_the_numbers_are_refused() {
+        let _ = Lists::new(&[&[3]], 3);
+    }
+
+    #[test]
+    fn slopes_have_the_same_bits_on_every_machine() {
+        let scores: Vec<f64> = (-2000..2000).map(|k| f64::from(k) * 0.37).chain([f64::NAN, f64::INFINITY]).collect();
+        let targets: Vec<f64> = (0..scores.len()).map(|k| (k % 3 % 2) as f64).collect();
+        let (mut fast, mut plain) = (scores.clone(), scores);
+        margin_slopes(&targets, &mut fast);
+        margin_slopes_plain(&targets, &mut plain);
+        assert!(fast.iter().zip(&plain).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
 }

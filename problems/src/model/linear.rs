@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use motet_core::{Batch, Constants, Rows, Vector};
 
+use super::gather::Gathers;
 use super::product::{self, Picked};
 use super::spectrum::{Ends, spectrum};
 use super::{Arc, Examples, Objective, Range};
@@ -65,6 +66,8 @@ pub(super) struct Linear<L> {
     data: Arc<Examples>,
     rows: Range<usize>,
     constants: OnceLock<Constants>,
+    /// The fast layout of index-only features, made when all examples are first asked for; None if they are not of that kind.
+    gathers: OnceLock<Option<Gathers>>,
 }
 
 /// Examples per pass: scores and slopes of a block stay in the first cache.
@@ -72,7 +75,7 @@ const BLOCK: usize = 512;
 
 impl<L: Loss> Linear<L> {
     pub(super) fn new(loss: L, shape: Shape, l2: f64, data: Arc<Examples>, rows: Range<usize>) -> Self {
-        Self { loss, shape, l2, regulariser_in_smoothness: 1.0, data, rows, constants: OnceLock::new() }
+        Self { loss, shape, l2, regulariser_in_smoothness: 1.0, data, rows, constants: OnceLock::new(), gathers: OnceLock::new() }
     }
 
     /// The released FLIX code's L, in which λ is divided by 4m.
@@ -93,14 +96,35 @@ impl<L: Loss> Linear<L> {
         let x = x.f64s();
         assert_eq!(x.len(), self.shape.dim(), "dimensions agree");
         let picked = self.picked(batch);
-        let block = BLOCK.min(picked.len());
-        let (mut scores, mut listed) = (vec![0.0; block * self.shape.outputs], Vec::new());
-        for block in picked.blocks(BLOCK) {
+        let size = if self.gathers(&picked).is_some() { picked.len() } else { BLOCK.min(picked.len()) };
+        let (mut scores, mut listed) = (vec![0.0; size * self.shape.outputs], Vec::new());
+        for block in picked.blocks(size.max(1)) {
             let scores = &mut scores[..block.len() * self.shape.outputs];
-            product::scores(&self.data, &self.shape, &block, x, scores);
+            self.scores(&block, x, scores);
             let targets = block.targets(self.data.targets(), &mut listed);
             each(&block, targets, scores);
         }
+    }
+
+    fn scores(&self, block: &Picked<'_>, x: &[f64], out: &mut [f64]) {
+        match self.gathers(block) {
+            Some(gathers) => gathers.scores(x, out),
+            None => product::scores(&self.data, &self.shape, block, x, out),
+        }
+    }
+
+    fn accumulate(&self, block: &Picked<'_>, weights: &[f64], g: &mut [f64]) {
+        match self.gathers(block) {
+            Some(gathers) => gathers.accumulate(weights, g),
+            None => product::accumulate(&self.data, &self.shape, block, weights, g),
+        }
+    }
+
+    /// The fast layout, if the block is all there is and has one score an example.
+    fn gathers(&self, block: &Picked<'_>) -> Option<&Gathers> {
+        let all = matches!(block, Picked::Range(rows) if *rows == self.rows) && self.shape.outputs == 1;
+        let make = || Gathers::new(self.data.features(), self.rows.clone(), self.shape.intercept);
+        if all { self.gathers.get_or_init(make).as_ref() } else { None }
     }
 
     /// Σ over the block's examples of ℓ
@@ -140,7 +164,7 @@ impl<L: Loss> Objective for Linear<L> {
         g.fill(0.0);
         self.blocks(x, &batch, |block, targets, scores| {
             self.loss.slopes(targets, scores);
-            product::accumulate(&self.data, &self.shape, block, scores, g);
+            self.accumulate(block, scores, g);
         });
         self.finish(self.share(&batch), x, g);
     }
@@ -152,7 +176,7 @@ impl<L: Loss> Objective for Linear<L> {
         self.blocks(x, &batch, |block, targets, scores| {
             sum += self.block_value(targets, scores);
             self.loss.slopes(targets, scores);
-            product::accumulate(&self.data, &self.shape, block, scores, g);
+            self.accumulate(block, scores, g);
         });
         self.finish(self.share(&batch), x, g);
         sum * self.share(&batch) + 0.5 * self.l2 * x.norm2()
@@ -164,13 +188,13 @@ impl<L: Loss> Objective for Linear<L> {
         let mut directions = Vec::new();
         self.blocks(x, &batch, |block, targets, scores| {
             directions.resize(scores.len(), 0.0);
-            product::scores(&self.data, &self.shape, block, v.f64s(), &mut directions);
+            self.scores(block, v.f64s(), &mut directions);
             let outputs = self.shape.outputs.max(1);
             for (i, target) in targets.iter().enumerate() {
                 let these = i * outputs..(i + 1) * outputs;
                 self.loss.bend(*target, &scores[these.clone()], &mut directions[these]);
             }
-            product::accumulate(&self.data, &self.shape, block, &directions, out);
+            self.accumulate(block, &directions, out);
         });
         self.finish(self.share(&batch), v, out);
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, two_classes};
 use super::linear::{Curvature, Linear, Loss, Shape};
-use super::{Arc, Exam, Examples, Model, ModelCard, ModelError, Objective, Range};
+use super::{Arc, Exam, Examples, Model, ModelCard, ModelError, Objective, Range, kernel};
 use crate::elementary::{sigmoid, softplus};
 
 /// f(x) = (1/m) Σ log(1 + exp(−bⱼ aⱼᵀx)) + (λ/2)|x|², where b is −1 for class 0 and +1 for class 1.
@@ -73,9 +73,10 @@ impl Loss for Margin {
         softplus(-sign(target) * scores[0])
     }
     fn slope(&self, target: f64, scores: &mut [f64]) {
-        // −b σ(−b s): unlike σ(s) − [b = 1], exact to the last digits when the example is right by far.
-        let b = sign(target);
-        scores[0] = -b * sigmoid(-b * scores[0]);
+        scores[0] = margin_slope(target, scores[0]);
+    }
+    fn slopes(&self, targets: &[f64], scores: &mut [f64]) {
+        kernel::margin_slopes(targets, scores);
     }
     fn bend(&self, _: f64, scores: &[f64], direction: &mut [f64]) {
         direction[0] *= sigmoid(scores[0]) * sigmoid(-scores[0]);
@@ -85,6 +86,14 @@ impl Loss for Margin {
     }
 }
 
+/// −b σ(−b s): unlike σ(s) − [b = 1], exact to the last digits when the example is right by far.
+#[inline(always)]
+pub(super) fn margin_slope(target: f64, score: f64) -> f64 {
+    let b = sign(target);
+    -b * sigmoid(-b * score)
+}
+
+#[inline(always)]
 fn sign(target: f64) -> f64 {
     2.0 * target - 1.0
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::Examples;
 
 mod exam;
+mod gather;
 mod kernel;
 mod linear;
 mod logistic;

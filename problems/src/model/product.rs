@@ -1,7 +1,7 @@
 //! Rows of features times a vector, and back: the two passes of every linear model.
 
 use super::linear::Shape;
-use super::{Examples, Range, kernel};
+use super::{Examples, Range};
 use crate::matrix::{Csr, Indices, Matrix};
 
 /// Which examples of the data a pass touches.
@@ -59,14 +59,6 @@ impl<'a> Picked<'a> {
 /// Writes the scores of the picked examples, those of one example together.
 pub(super) fn scores(data: &Examples, shape: &Shape, picked: &Picked<'_>, x: &[f64], out: &mut [f64]) {
     let ones = usize::from(shape.intercept);
-    if let (1, Picked::Range(rows)) = (shape.outputs, picked)
-        && kernel::row_sums(data, rows.clone(), &x[ones..], out)
-    {
-        if shape.intercept {
-            out.iter_mut().for_each(|s| *s += x[0]);
-        }
-        return;
-    }
     for i in 0..picked.len() {
         for (c, x) in x.chunks_exact(shape.width.max(1)).enumerate() {
             let product = row_dot(data.features(), picked.row(i), &x[ones..]);
@@ -78,14 +70,6 @@ pub(super) fn scores(data: &Examples, shape: &Shape, picked: &Picked<'_>, x: &[f
 /// g ← g + Σ wⱼ aⱼ over the picked examples, score by score.
 pub(super) fn accumulate(data: &Examples, shape: &Shape, picked: &Picked<'_>, weights: &[f64], g: &mut [f64]) {
     let ones = usize::from(shape.intercept);
-    if let (1, Picked::Range(rows)) = (shape.outputs, picked)
-        && kernel::scatter(data, rows.clone(), weights, &mut g[ones..])
-    {
-        if shape.intercept {
-            g[0] += weights.iter().sum::<f64>();
-        }
-        return;
-    }
     for i in 0..picked.len() {
         for (c, g) in g.chunks_exact_mut(shape.width.max(1)).enumerate() {
             let weight = weights[i * shape.outputs + c];

@@ -58,6 +58,11 @@ impl Frame<'_> {
         }
         m.close();
         let frame = theme.paint(Ink::Frame);
+        // Where both signs are shown, zero divides them.
+        if let Some(zero) = self.y.1.place(0.0).filter(|place| *place > 0.0) {
+            let d = format!("M{} {}H{}", px(left), px(bottom - zero * height), px(right));
+            m.leaf("path", &[("d", &d), ("stroke", &frame)]);
+        }
         m.leaf("path", &[("d", &format!("M{} {}V{}H{}", px(left), px(top), px(bottom), px(right))), ("fill", &"none"), ("stroke", &frame)]);
         self.titles(m, theme);
         m.line();

@@ -66,6 +66,8 @@ pub(crate) struct Note {
     pub(crate) anchor: &'static str,
     /// Draws a ring around the point too.
     pub(crate) ring: bool,
+    /// Below the point, or above it?
+    pub(crate) below: bool,
 }
 
 const WIDTH: f64 = 760.0;
@@ -117,7 +119,8 @@ impl Plot {
         frame.draw(&mut m, theme);
         let clip = format!("clip-{}", self.name);
         m.open("clipPath", &[("id", &clip)]);
-        m.leaf("rect", &[("x", &px(left)), ("y", &px(top - 6.0)), ("width", &px(area.width + 6.0)), ("height", &px(area.height + 6.0))]);
+        let (width, height) = (px(area.width + 12.0), px(area.height + 12.0)); // room for marks at the ends
+        m.leaf("rect", &[("x", &px(left - 6.0)), ("y", &px(top - 6.0)), ("width", &width), ("height", &height)]);
         m.close();
         m.open("g", &[("clip-path", &format!("url(#{clip})")), ("fill", &"none"), ("stroke-linejoin", &"round")]);
         for (k, line) in self.lines.iter().enumerate() {
@@ -283,8 +286,7 @@ impl Note {
             "end" => -6.0,
             _ => 0.0,
         };
-        let below = y < frame.area.top + 30.0;
-        let line = if below { y + 26.0 } else { y - 16.0 };
+        let line = if self.below { y + 26.0 } else { y - 14.0 };
         m.element(
             "text",
             &[

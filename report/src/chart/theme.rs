@@ -118,8 +118,10 @@ pub(crate) fn styles(series: &[(&str, Option<String>)]) -> Vec<Style> {
         .map(|(method, variant)| (position(&mut methods, method), variant.as_ref().map(|v| position(&mut variants, v))))
         .collect();
     let paired = methods.len() > 1 && methods.len() <= DASHES.len() && variants.len() > 1 && variants.len() <= COLOURS;
+    // Without a variant that two methods share there is nothing to pair.
+    let shared = variants.len() < series.len();
     let distinct = places.iter().enumerate().all(|(k, p)| p.1.is_some() && !places[..k].contains(p));
-    if !paired || !distinct {
+    if !paired || !shared || !distinct {
         return (0..series.len()).map(Style::of).collect();
     }
     places.into_iter().map(|(method, variant)| Style { colour: variant.unwrap_or(0), dash: method, mark: variant.unwrap_or(0) }).collect()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use motet_core::{Outcome, larger_is_better};
 
 use crate::chart::sample;
-use crate::compare::mean;
+use crate::compare::{largest, least, mean};
 use crate::figures::group_styles;
 use crate::markup::Markup;
 use crate::mixture::judging;
@@ -24,7 +24,7 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     let mut header = vec!["run", "rounds", "outcome"];
     header.extend(&metrics);
     header.extend(["up", "down", "gradients", "time"]);
-    head(m, &header, 3);
+    head(m, &header);
     m.open("tbody", &[]);
     let best = best_values(comparison, &metrics);
     for (group, style) in comparison.groups.iter().zip(group_styles(comparison)) {
@@ -54,11 +54,12 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     m.close();
 }
 
-fn head(m: &mut Markup, names: &[&str], words: usize) {
+fn head(m: &mut Markup, names: &[&str]) {
     m.open("thead", &[]);
     m.open("tr", &[]);
-    for (k, name) in names.iter().enumerate() {
-        m.element("th", &[("class", &if k < words { "word" } else { "" })], name);
+    for name in names {
+        let words = matches!(*name, "run" | "method" | "parameters" | "outcome");
+        m.element("th", &[("class", &if words { "word" } else { "" })], name);
     }
     m.close();
     m.close();
@@ -97,9 +98,9 @@ fn metric_cell(m: &mut Markup, group: &Group<'_>, metric: &str, best: Option<f64
     let value = mean(&values);
     m.open("td", &[("class", &if best == Some(value) { "best" } else { "" })]);
     m.text(&number::short(value));
-    let (low, high) = (values.iter().copied().fold(f64::NAN, f64::min), values.iter().copied().fold(f64::NAN, f64::max));
-    if low < high {
-        m.element("small", &[], &format!("{} … {}", number::digits(low, 3), number::digits(high, 3)));
+    let (low, high) = (number::digits(least(&values), 3), number::digits(largest(&values), 3));
+    if low != high {
+        m.element("small", &[], &format!("{low} … {high}"));
     }
     m.close();
 }
@@ -117,7 +118,7 @@ fn every_run(m: &mut Markup, comparison: &Comparison<'_>) {
     m.element("summary", &[], &format!("Every run ({runs}): parameters, seeds, digests"));
     m.open("div", &[("class", &"scroll")]);
     m.open("table", &[]);
-    head(m, &["run", "method", "parameters", "seed", "rounds", "outcome", "digest"], 3);
+    head(m, &["run", "method", "parameters", "seed", "rounds", "outcome", "digest"]);
     m.open("tbody", &[]);
     for group in &comparison.groups {
         group.runs.iter().for_each(|run| one_run(m, group, run));

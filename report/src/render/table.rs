@@ -24,7 +24,10 @@ pub(crate) fn text(comparison: &Comparison<'_>) -> String {
 
 /// The metrics of the final tables: no variants, and not more than fit.
 pub(crate) fn shown_metrics<'a>(comparison: &Comparison<'a>) -> Vec<&'a str> {
-    comparison.metrics().into_iter().filter(|m| !is_variant(m)).take(MOST_METRICS).collect()
+    let metrics = comparison.metrics();
+    // Where there is a gap, the other measures of convergence say the same.
+    let told = |m: &str| metrics.contains(&"gap") && matches!(m, "distance" | "grad_norm2");
+    metrics.iter().copied().filter(|m| !is_variant(m) && !told(m)).take(MOST_METRICS).collect()
 }
 
 /// The distinct outcomes of a group's runs, with how often where they differ.

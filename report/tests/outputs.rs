@@ -1,0 +1,239 @@
+//! Outputs as text, compared with what they should be.
+
+mod sample;
+
+use motet_core::{ClientRow, Manifest, Metrics, Outcome, Promise, Row, RunCard, RunSummary, Summary, UpDown};
+use motet_report::{Axis, ClientTable, Comparison, Contest, File, OUTPUTS, Records, RenderError, alpha_curves, render, render_as, table};
+use serde_json::json;
+
+type Folders = Vec<(String, Records)>;
+
+fn metrics(pairs: &[(&str, f64)]) -> Metrics {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+}
+
+fn card(run: usize, label: &str, alpha: f64, seed: u64) -> RunCard {
+    let params = json!({ "alpha": alpha }).as_object().cloned().unwrap_or_default();
+    RunCard { run, label: label.into(), method: "flix".into(), params, seed, ..RunCard::default() }
+}
+
+fn row(run: usize, round: u64, pairs: &[(&str, f64)]) -> Row {
+    let sent = UpDown { up: 6400 * round, down: 3200 * round };
+    let bytes = UpDown { up: 800 * round, down: 400 * round };
+    Row { run, round, metrics: metrics(pairs), bits: sent, bytes, gradients: 50 * round, attempts: 1, ..Row::default() }
+}
+
+fn ended(card: &RunCard, rounds: u64, outcome: Outcome, last: Metrics) -> RunSummary {
+    RunSummary {
+        label: card.label.clone(),
+        method: card.method.clone(),
+        params: card.params.clone(),
+        seed: card.seed,
+        rounds,
+        outcome,
+        best: last.clone(),
+        last,
+        bits: UpDown { up: 6400 * rounds, down: 3200 * rounds },
+        bytes: UpDown { up: 800 * rounds, down: 400 * rounds },
+        messages: vec![],
+        gradients: 50 * rounds,
+        seconds: 0.25,
+        digest: "0123456789abcdef".into(),
+    }
+}
+
+/// Two seeds of one α, one of another that diverged.
+fn small() -> Folders {
+    let runs = vec![card(0, "flix α=0.5", 0.5, 1), card(1, "flix α=0.5", 0.5, 2), card(2, "flix α=1", 1.0, 1)];
+    let rows = vec![
+        row(0, 0, &[("gap", 1.0)]),
+        row(0, 10, &[("gap", 1e-7)]),
+        row(1, 0, &[("gap", 3.0)]),
+        row(1, 10, &[("gap", 3e-7)]),
+        row(2, 0, &[("gap", 2.0)]),
+        row(2, 10, &[("gap", f64::NAN)]),
+    ];
+    let summary = Summary {
+        experiment: "small".into(),
+        runs: vec![
+            ended(&runs[0], 10, Outcome::Finished, metrics(&[("gap", 1e-7)])),
+            ended(&runs[1], 10, Outcome::Stopped { rule: "gap reached 1e-6".into() }, metrics(&[("gap", 3e-7)])),
+            ended(&runs[2], 10, Outcome::Diverged { round: 10, client: Some(3) }, metrics(&[("gap", f64::NAN)])),
+        ],
+        claims: vec![],
+    };
+    let manifest = Manifest { experiment: "small".into(), runs, ..Manifest::default() };
+    vec![("small".into(), Records { manifest, summary: Some(summary), rows, clients: vec![] })]
+}
+
+fn every_file(folders: &Folders) -> Vec<File> {
+    let comparison = Comparison::new(folders);
+    OUTPUTS.iter().flat_map(|output| (output.files)(&comparison)).collect()
+}
+
+fn file(folders: &Folders, name: &str) -> String {
+    every_file(folders).into_iter().find(|f| f.name == name).map(|f| f.content).expect("the file is among the outputs")
+}
+
+#[test]
+fn the_table_has_a_line_per_group_with_means_over_seeds() {
+    let expected = "\
+run         seeds  rounds  outcome                                     gap    up  down  gradients  seconds
+flix α=0.5      2      10  1x finished, 1x stopped: gap reached 1e-6  2e-7  8 kB  4 kB        500     0.25
+flix α=1        1      10  diverged in round 10 at client 3              -  8 kB  4 kB        500     0.25
+";
+    assert_eq!(table(&small()), expected);
+}
+
+#[test]
+fn csv_has_every_number_in_full() {
+    let rows = file(&small(), "rows.csv");
+    let lines: Vec<&str> = rows.lines().collect();
+    assert_eq!(lines[0], "label,method,seed,round,bits_up,bits_down,bytes_up,bytes_down,gradients,attempts,seconds,gap");
+    assert_eq!(lines[2], "flix α=0.5,flix,1,10,64000,32000,8000,4000,500,1,,0.0000001");
+    assert_eq!(lines[6], "flix α=1,flix,1,10,64000,32000,8000,4000,500,1,,NaN");
+    let summary = file(&small(), "summary.csv");
+    assert_eq!(
+        summary.lines().nth(3).unwrap(),
+        r#"flix α=1,flix,1,"{""alpha"":1.0}",10,diverged in round 10 at client 3,64000,32000,8000,4000,500,0.25,0123456789abcdef,NaN"#
+    );
+    assert_eq!(file(&small(), "clients.csv"), "label,method,seed,client,examples\n");
+}
+
+#[test]
+fn a_curve_is_the_mean_of_its_seeds_between_least_and_largest() {
+    let folders = small();
+    let curves = Comparison::new(&folders).curves("gap", Axis::BitsUp);
+    let curve = curves[0].as_ref().unwrap();
+    assert_eq!(curve.label, "flix α=0.5");
+    assert_eq!((curve.points[0].mean, curve.points[0].low, curve.points[0].high, curve.points[0].seeds), (2.0, 1.0, 3.0, 2));
+    assert_eq!((curve.points[1].round, curve.points[1].x, curve.points[1].low), (10, 64000.0, 1e-7));
+    let diverged = curves[1].as_ref().unwrap();
+    assert!(diverged.diverged && diverged.points[1].mean.is_nan());
+    assert_eq!(Comparison::new(&folders).curves("loss", Axis::Rounds), [None, None]);
+}
+
+#[test]
+fn a_bound_starts_at_the_measured_value_unless_the_theorem_gives_one() {
+    let mut folders = small();
+    let promise = |initial| Promise { metric: "gap".into(), initial, factor: 0.5, floor: 0.125, source: "Theorem 2".into() };
+    folders[0].1.manifest.runs[0].promise = Some(promise(None));
+    folders[0].1.manifest.runs[1].promise = Some(promise(Some(7.0)));
+    let curves = Comparison::new(&folders).curves("gap", Axis::Rounds);
+    // Seeds start at 1 (measured) and 7 (given): their mean is 4.
+    let expected = vec![(0.0, 4.125), (10.0, 4.0 * 0.5f64.powi(10) + 0.125)];
+    assert_eq!(curves[0].as_ref().unwrap().bound, expected);
+    assert!(file(&folders, "figures/gap-rounds.svg").contains("class=\"bound\""));
+    assert!(file(&folders, "report.html").contains("what the theorem promises (Theorem 2)"));
+}
+
+#[test]
+fn a_seed_that_stops_early_leaves_the_rest_of_the_curve_to_the_others() {
+    let mut folders = small();
+    folders[0].1.rows.push(row(0, 20, &[("gap", 1e-9)]));
+    let curves = Comparison::new(&folders).curves("gap", Axis::Rounds);
+    let points = &curves[0].as_ref().unwrap().points;
+    assert_eq!(points.iter().map(|p| p.seeds).collect::<Vec<_>>(), [2, 2, 1]);
+    assert!(file(&folders, "report.html").contains("A line fades where not all seeds got that far."));
+}
+
+#[test]
+fn a_round_measured_again_after_a_resume_counts_once_and_the_later_row_wins() {
+    let mut folders = small();
+    folders[0].1.rows.push(row(2, 10, &[("gap", 0.5)]));
+    let curves = Comparison::new(&folders).curves("gap", Axis::Rounds);
+    let points = &curves[1].as_ref().unwrap().points;
+    assert_eq!(points.iter().map(|p| (p.round, p.mean)).collect::<Vec<_>>(), [(0, 2.0), (10, 0.5)]);
+}
+
+#[test]
+fn a_killed_run_is_shown_as_far_as_it_got() {
+    let mut folders = small();
+    folders[0].1.summary = None;
+    let text = table(&folders);
+    assert!(text.contains("flix α=0.5      2      10  no summary: running, or cut short  2e-7  8 kB  4 kB        500        -"), "{text}");
+    assert!(file(&folders, "report.html").contains("no summary: running, or cut short"));
+}
+
+#[test]
+fn folders_without_rows_runs_or_anything_still_give_a_page() {
+    let mut no_rows = small();
+    no_rows[0].1.rows.clear();
+    no_rows[0].1.summary = None;
+    assert!(file(&no_rows, "report.html").contains("Nothing was measured yet."));
+    let mut one_row = small();
+    one_row[0].1.rows.truncate(1);
+    assert!(file(&one_row, "figures/gap-rounds.svg").contains("class=\"mark\""));
+    assert!(file(&vec![("empty".into(), Records::default())], "report.html").contains("<h1>empty</h1>"));
+    assert!(every_file(&vec![]).iter().any(|f| f.name == "report.html"));
+}
+
+#[test]
+fn several_folders_are_told_apart_by_their_names() {
+    let mut folders = small();
+    folders.push(("other".into(), folders[0].1.clone()));
+    let comparison = Comparison::new(&folders);
+    let labels: Vec<_> = comparison.groups.iter().map(|g| g.label.as_str()).collect();
+    assert_eq!(labels, ["small: flix α=0.5", "small: flix α=1", "other: flix α=0.5", "other: flix α=1"]);
+    assert!(file(&folders, "report.html").contains("Motet · comparison"));
+}
+
+#[test]
+fn the_mixture_is_compared_with_both_ends_seed_by_seed() {
+    let folders = vec![("sample".to_owned(), sample::records())];
+    let comparison = Comparison::new(&folders);
+    let curves = alpha_curves(&comparison, "test.loss");
+    assert_eq!(curves.len(), 1);
+    let alphas: Vec<f64> = curves[0].stations.iter().map(|s| s.alpha).collect();
+    assert_eq!(alphas, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], "runs of `local` stand at α = 0");
+    let contest = Contest::new(&comparison, "test.loss").unwrap();
+    assert_eq!(comparison.groups[contest.mixture.unwrap().0].label, "flix α = 0.4");
+    assert_eq!(contest.wins, (3, 3));
+    assert!(Contest::new(&comparison, "no such metric").is_none());
+    let page = file(&folders, "report.html");
+    assert!(
+        page.contains("The mixture wins: its test loss is 25 % below own models and 32 % below one model for all."),
+        "the answer is said"
+    );
+}
+
+#[test]
+fn where_an_end_is_best_the_page_says_that_the_mixture_does_not_win() {
+    let mut folders = small();
+    for (run, loss) in [(0, 0.5), (1, 0.5), (2, 0.25)] {
+        folders[0].1.summary.as_mut().unwrap().runs[run].last.insert("test.loss".into(), loss);
+        folders[0].1.rows[2 * run + 1].metrics.insert("test.loss".into(), loss);
+    }
+    let page = file(&folders, "report.html");
+    assert!(page.contains("Here the mixture does not win: its test loss is 100 % above one model for all."));
+}
+
+#[test]
+fn each_client_has_its_best_marked_and_more_than_two_hundred_are_cut_off() {
+    let mut folders = small();
+    for (run, loss) in [(0, 0.4), (1, 0.6), (2, 0.3)] {
+        let client = |client| ClientRow { run, client, examples: 10, metrics: metrics(&[("test.loss", loss + f64::from(client % 2))]) };
+        folders[0].1.clients.extend((0..205).map(client));
+    }
+    let comparison = Comparison::new(&folders);
+    let table = ClientTable::new(&comparison, "test.loss").unwrap();
+    assert_eq!((table.lines.len(), table.omitted), (200, 5));
+    // Columns: one model for all (group 1) before the mixture (group 0).
+    assert_eq!((table.columns.as_slice(), table.lines[0].values.as_slice()), ([1, 0].as_slice(), [0.3, 0.5].as_slice()));
+    assert_eq!(table.lines[0].best("test.loss").into_iter().collect::<Vec<_>>(), [0]);
+    assert_eq!(table.lines[0].best("test.accuracy").into_iter().collect::<Vec<_>>(), [1]);
+    assert!(file(&folders, "report.html").contains("The first 200 clients are shown, 5 are not"));
+}
+
+#[test]
+fn files_land_where_they_are_said_to_and_unknown_outputs_are_named() {
+    let out = tempfile::tempdir().unwrap();
+    let written = render(&small(), out.path()).unwrap();
+    assert!(written.iter().all(|path| path.is_file()));
+    assert!(out.path().join("report.html").is_file() && out.path().join("figures/gap-bits.svg").is_file());
+    assert!(!out.path().join("rows.csv").exists(), "CSV is on request");
+    assert!(matches!(render_as("pdf", &small(), out.path()), Err(RenderError::Unknown { name }) if name == "pdf"));
+    let blocked = out.path().join("report.html");
+    let error = render(&small(), &blocked).unwrap_err().to_string();
+    assert!(error.contains("report.html"), "{error}");
+}
