@@ -24,6 +24,7 @@
 //! common axes. An output is one file under `render/` and one line in [`OUTPUTS`].
 
 mod chart;
+pub mod claims;
 mod clients;
 mod compare;
 mod figures;

@@ -1,0 +1,195 @@
+//! The runs of an experiment, laid out so that claims can pick them by parameter.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use motet_core::{ClientRow, Manifest, Outcome, ProblemCard, Row, RunCard};
+use serde_json::{Map, Value as Json};
+
+use super::ast::Relation;
+use super::error::Fault;
+use super::truth::show;
+use crate::Records;
+
+/// A value of a parameter.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// The run has no such parameter.
+    Absent,
+    Number(f64),
+    /// Words, yes and no; lists as JSON.
+    Text(String),
+}
+
+/// Runs that were planned and, if the experiment is done, what they left.
+pub(super) struct Book<'r> {
+    pub(super) runs: Vec<Run<'r>>,
+    /// Every parameter of every run, and `method`, `problem`, `seed`.
+    keys: BTreeSet<String>,
+    pub(super) problems: &'r [ProblemCard],
+}
+
+pub(super) struct Run<'r> {
+    pub(super) card: &'r RunCard,
+    values: BTreeMap<String, Value>,
+    about: &'r str,
+    /// In the order of rounds.
+    pub(super) rows: Vec<&'r Row>,
+    pub(super) clients: Vec<&'r ClientRow>,
+    pub(super) outcome: Option<&'r Outcome>,
+}
+
+impl<'r> Book<'r> {
+    /// Before the experiment is run.
+    pub(super) fn planned(manifest: &'r Manifest) -> Self {
+        let runs: Vec<_> = manifest.runs.iter().map(|card| Run::planned(card, &manifest.problems)).collect();
+        let keys = runs.iter().flat_map(|run| run.values.keys().cloned()).collect();
+        Self { runs, keys, problems: &manifest.problems }
+    }
+
+    /// After it.
+    pub(super) fn done(records: &'r Records) -> Self {
+        let mut book = Self::planned(&records.manifest);
+        let place: BTreeMap<usize, usize> = book.runs.iter().enumerate().map(|(at, run)| (run.card.run, at)).collect();
+        for row in &records.rows {
+            if let Some(&at) = place.get(&row.run) {
+                book.runs[at].rows.push(row);
+            }
+        }
+        for client in &records.clients {
+            if let Some(&at) = place.get(&client.run) {
+                book.runs[at].clients.push(client);
+            }
+        }
+        for (run, summary) in book.runs.iter_mut().zip(records.summary.iter().flat_map(|s| &s.runs)) {
+            run.outcome = Some(&summary.outcome);
+        }
+        book.runs.iter_mut().for_each(|run| run.rows.sort_by_key(|row| row.round));
+        book
+    }
+
+    /// The full name of a parameter: itself, or the only one that ends so (`k` is `compressor.k`).
+    pub(super) fn key(&self, word: &super::ast::Word) -> Result<String, Fault> {
+        if self.keys.contains(&word.text) {
+            return Ok(word.text.clone());
+        }
+        let ending = format!(".{}", word.text);
+        let mut fitting = self.keys.iter().filter(|key| key.ends_with(&ending));
+        match (fitting.next(), fitting.next()) {
+            (Some(key), None) => Ok(key.clone()),
+            _ => Err(Fault::unknown(&word.span, "parameter", &word.text, self.keys.iter().cloned())),
+        }
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &String> {
+        self.keys.iter()
+    }
+}
+
+impl<'r> Run<'r> {
+    fn planned(card: &'r RunCard, problems: &'r [ProblemCard]) -> Self {
+        let mut values = BTreeMap::new();
+        flatten(&card.params, "", &mut values);
+        values.insert("method".into(), Value::Text(card.method.clone()));
+        values.insert("problem".into(), Value::Number(card.problem as f64));
+        values.insert("seed".into(), Value::Number(card.seed as f64));
+        let about = problems.get(card.problem).map_or("", |problem| &problem.about);
+        Self { card, values, about, rows: vec![], clients: vec![], outcome: None }
+    }
+
+    pub(super) fn value(&self, key: &str) -> &Value {
+        self.values.get(key).unwrap_or(&Value::Absent)
+    }
+
+    /// Does the parameter stand in this relation to the wanted value? A problem can also be picked by a
+    /// part of its description.
+    pub(super) fn fits(&self, key: &str, relation: Relation, wanted: &Value) -> bool {
+        if let ("problem", Value::Text(part)) = (key, wanted) {
+            return self.about.contains(part) == (relation == Relation::Equal);
+        }
+        self.value(key).stands(relation, wanted)
+    }
+}
+
+/// `{"compressor": {"k": 3}}` → `compressor.k` = 3
+fn flatten(table: &Map<String, Json>, prefix: &str, into: &mut BTreeMap<String, Value>) {
+    for (key, value) in table {
+        let path = format!("{prefix}{key}");
+        match value {
+            Json::Object(inner) => flatten(inner, &format!("{path}."), into),
+            Json::Null => {}
+            other => drop(into.insert(path, Value::from(other))),
+        }
+    }
+}
+
+impl From<&Json> for Value {
+    fn from(json: &Json) -> Self {
+        match json {
+            Json::String(text) => Self::Text(text.clone()),
+            other => other.as_f64().map_or_else(|| Self::Text(other.to_string()), Self::Number),
+        }
+    }
+}
+
+impl Value {
+    /// Numbers are equal to nine digits, so that `a/10` finds the 0.01 of a grid.
+    fn stands(&self, relation: Relation, other: &Self) -> bool {
+        let order = match (self, other) {
+            (Self::Number(a), Self::Number(b)) if near(*a, *b) => Ordering::Equal,
+            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            // Words have no size: they can only be equal or not.
+            _ => return (self == other && relation == Relation::Equal) || (self != other && relation == Relation::Unequal),
+        };
+        match relation {
+            Relation::Less => order.is_lt(),
+            Relation::AtMost => order.is_le(),
+            Relation::Equal => order.is_eq(),
+            Relation::Unequal => order.is_ne(),
+            Relation::AtLeast => order.is_ge(),
+            Relation::Greater => order.is_gt(),
+        }
+    }
+}
+
+/// Equal but for rounding.
+pub(super) fn near(a: f64, b: f64) -> bool {
+    a == b || ((a - b).is_finite() && (a - b).abs() <= 1e-9 * a.abs().max(b.abs()))
+}
+
+impl Ord for Value {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            (Self::Absent, Self::Absent) => Ordering::Equal,
+            (Self::Absent, _) | (Self::Number(_), Self::Text(_)) => Ordering::Less,
+            (_, Self::Absent) | (Self::Text(_), Self::Number(_)) => Ordering::Greater,
+        }
+    }
+}
+
+impl PartialOrd for Value {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Value {}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => f.write_str("(none)"),
+            Self::Number(number) => f.write_str(&show(*number)),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Rules about seeds, and the table of an experiment file.
+
+use motet_report::claims::{Claims, Grade, NamedClaim, SeedRule, judge};
+use serde_json::json;
+
+use crate::made::Made;
+
+/// Final losses of five seeds: mean 1.2, four of five at 1.
+fn five(values: [f64; 5]) -> Made {
+    let mut made = Made::new();
+    for (seed, value) in (1..).zip(values) {
+        made.run("a", json!({}), seed, 3, &[("loss", &move |_| value)]);
+    }
+    made.run("once", json!({}), 1, 3, &[("loss", &|_| 1.0)]);
+    made
+}
+
+fn holds(made: &Made, text: &str, seeds: &str) -> bool {
+    let claim = NamedClaim { name: "it".into(), text: text.into(), seeds: seeds.parse().unwrap(), ..NamedClaim::default() };
+    judge(&[claim], &made.0).unwrap()[0].holds
+}
+
+#[test]
+fn the_general_rule_wants_the_mean_and_four_of_five() {
+    let made = five([1.0, 1.0, 1.0, 1.0, 2.0]);
+    made.table(&[("final(a, loss) <= 1.2", true), ("final(a, loss) <= 1.1", false), ("final(a, loss) == 1.2", false)]);
+    let verdict = made.judge("final(a, loss) <= 1.1");
+    assert_eq!(verdict.reason.as_deref(), Some("seed mean: 1.2 <= 1.1 is false; holds for 4 of 5 seeds, 4 needed"));
+    let verdict = five([1.0, 1.0, 1.3, 1.5, 0.0]).judge("final(a, loss) <= 1.2");
+    assert_eq!(verdict.reason.as_deref(), Some("seed 4: 1.5 <= 1.2 is false; holds for 3 of 5 seeds, 4 needed"));
+    assert_eq!(verdict.value, Some(1.5));
+}
+
+#[test]
+fn other_rules_are_the_mean_a_share_or_all() {
+    let made = five([1.0, 1.0, 1.0, 1.0, 2.0]);
+    for (text, rule, expected) in [
+        ("final(a, loss) == 1.2", "mean", true),
+        ("final(a, loss) <= 1", "4/5", true),
+        ("final(a, loss) <= 1", "mean and 4/5", false),
+        ("final(a, loss) <= 1", "9/10", false),
+        ("final(a, loss) <= 1", "all", false),
+        ("final(a, loss) <= 2", "all", true),
+        ("final(a, loss) <= 2 * final(once, loss)", "all", true),
+        ("final(a[seed=5], loss) == 2", "all", true),
+    ] {
+        assert_eq!(holds(&made, text, rule), expected, "{text} {rule}");
+    }
+}
+
+#[test]
+fn one_seed_that_never_gets_there_makes_the_mean_infinite() {
+    let mut made = Made::new();
+    for seed in 1..=5 {
+        made.run("a", json!({}), seed, 30, &[("gap", &move |k| if seed == 3 { 1.0 } else { 10f64.powf(-k / 3.0) })]);
+    }
+    assert!(!made.judge("rounds_to(a, gap=1e-6) <= 18").holds);
+    assert!(holds(&made, "rounds_to(a, gap=1e-6) <= 18", "4/5"));
+}
+
+#[test]
+fn the_share_is_rounded_up() {
+    let rule = SeedRule::default();
+    assert_eq!([1, 2, 3, 5, 6, 10].map(|seeds| rule.needed(seeds)), [1, 2, 3, 4, 5, 8]);
+}
+
+#[test]
+fn the_table_of_an_experiment_file_takes_texts_and_tables() {
+    let file = r#"
+        "A1.1" = "final(flix, gap) < 1"
+        "A4.1" = { claim = "final(gd, gap) < 1", status = "P", seeds = "mean", note = "separable" }
+    "#;
+    let claims: Claims = toml::from_str(file).unwrap();
+    assert_eq!(claims.0[0], NamedClaim { name: "A1.1".into(), text: "final(flix, gap) < 1".into(), ..NamedClaim::default() });
+    assert_eq!(
+        (claims.0[1].status, claims.0[1].seeds, claims.0[1].note.as_deref()),
+        (Grade::P, "mean".parse().unwrap(), Some("separable"))
+    );
+    let back: Claims = serde_json::from_str(&serde_json::to_string(&claims).unwrap()).unwrap();
+    assert_eq!(back, claims);
+}
+
+#[test]
+fn a_wrong_table_says_what_would_be_right() {
+    for (file, says) in [
+        ("x = { claim = \"1 < 2\", seeds = \"4 of 5\" }", "write \"mean\", \"all\", a share like \"4/5\""),
+        ("x = { claim = \"1 < 2\", seed = \"all\" }", "unknown field `seed`"),
+        ("x = { claim = \"1 < 2\", status = \"Q\" }", "unknown variant `Q`"),
+        ("x = { claim = \"1 < 2\", seeds = \"6/5\" }", "is not a rule"),
+        ("x = 3", "a claim in quotes"),
+    ] {
+        let error = toml::from_str::<Claims>(file).unwrap_err().to_string();
+        assert!(error.contains(says), "{file}: {error}");
+    }
+}
