@@ -245,11 +245,19 @@ fn what_does_not_go_together_is_said_in_one_line() {
         ),
         (
             r#"{"source": {"kind": "synthetic", "clients": 4000000000, "examples": 4000000000, "features": 4000000000, "heterogeneity": 1}}"#,
-            "[problem] source = 16000000000000000000 examples of 4000000000 features: clients x examples x features at most 2147483648",
+            "[problem] source = 4000000000 x 4000000000 x 4000000000: clients x examples x features may be at most 2147483648",
         ),
         (
             r#"{"source": {"kind": "quadratics", "clients": 2, "dim": 3, "smoothness": [1, 2], "convexity": [0.5, 1.5], "heterogeneity": 1}}"#,
             "[problem] source.convexity = [0.5, 1.5]: must not reach above the least smoothness, 1",
+        ),
+        (
+            r#"{"source": {"kind": "lrs", "clients": 4000000000, "examples": 2, "dim": 1}}"#,
+            "[problem] source = 4000000000 x 2 x 1: clients x examples x dim may be at most 2147483648",
+        ),
+        (
+            r#"{"source": {"kind": "mean-estimation", "groups": [1, 4000000000, 4000000000], "mu": 0.1, "dim": 2, "samples": 5}}"#,
+            "[problem] source = 4294967295 x 5 x 2: groups x samples x dim may be at most 2147483648",
         ),
         (
             r#"{"source": {"kind": "mean-estimation", "groups": [0, 3, 1], "mu": 0.1, "dim": 2, "samples": 5}}"#,

@@ -4,6 +4,8 @@ mod libsvm;
 mod open;
 mod synthetic;
 
+use std::num::NonZeroU32;
+
 use motet_core::{Input, Seed, Shard, Vector};
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +41,21 @@ pub(crate) enum Material {
         /// Where runs start.
         start: Vector,
     },
+}
+
+/// The most numbers a generator may draw: 16 GiB of them.
+const LARGEST: u64 = 1 << 31;
+
+/// Refuses what no memory holds; `sizes` are multiplied.
+pub(crate) fn affordable(sizes: &[(&str, NonZeroU32)]) -> Result<(), ProblemError> {
+    let product = sizes.iter().try_fold(1u64, |product, (_, size)| product.checked_mul(size.get().into()));
+    if product.is_some_and(|product| product <= LARGEST) {
+        return Ok(());
+    }
+    let join = |by: &str, each: &dyn Fn(&(&str, NonZeroU32)) -> String| sizes.iter().map(each).collect::<Vec<_>>().join(by);
+    let value = join(" x ", &|(_, size)| size.to_string());
+    let wanted = format!("{} may be at most {LARGEST}", join(" x ", &|(name, _)| (*name).to_string()));
+    Err(ProblemError::Value { key: "source", value, wanted })
 }
 
 macro_rules! sources {

@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 
 use motet_core::{Fraction, NonNegative, Positive, Rng};
 
-use super::{Material, Place};
+use super::{Material, Place, affordable};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -66,27 +66,18 @@ fn no_fraction() -> Fraction {
     Fraction::new(0.0).expect("0 is a fraction")
 }
 
-/// The most numbers a generated matrix may hold: 16 GiB.
-const LARGEST: u64 = 1 << 31;
-
 impl Synthetic {
     pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         if self.classes.get() < 2 {
             return Err(ProblemError::Value { key: "source.classes", value: "1".into(), wanted: "at least 2 to tell apart".into() });
         }
         let (clients, dim) = (self.clients.get() as usize, self.features.get() as usize);
-        let rows = u64::from(self.clients.get()) * u64::from(self.examples.get());
-        if rows > u64::from(u32::MAX) || rows.saturating_mul(dim as u64) > LARGEST {
-            return Err(ProblemError::Value {
-                key: "source",
-                value: format!("{rows} examples of {dim} features"),
-                wanted: format!("clients x examples x features at most {LARGEST}"),
-            });
-        }
-        let sizes = power_law_sizes(rows as usize, clients, *self.imbalance, 1);
+        affordable(&[("clients", self.clients), ("examples", self.examples), ("features", self.features)])?;
+        let rows = clients * self.examples.get() as usize;
+        let sizes = power_law_sizes(rows, clients, *self.imbalance, 1);
         let shared = self.directions(&mut dice::shared(place.seed, Step::Source));
-        let mut values = Vec::with_capacity(rows as usize * dim);
-        let (mut labels, mut keys) = (Vec::with_capacity(rows as usize), Vec::with_capacity(rows as usize));
+        let mut values = Vec::with_capacity(rows * dim);
+        let (mut labels, mut keys) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
         for (client, &size) in sizes.iter().enumerate() {
             let mut rng = dice::own(place.seed, Step::Source, client);
             let truth = self.truth(&shared, &mut rng);

@@ -13,7 +13,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::{Exam, NonNegative, Precision, Rng, Shard, Vector};
+use motet_core::{Exam, NonNegative, Precision, Rng, Seed, Shard, Vector};
 
 use crate::dataset::{Dataset, Examples, Targets};
 use crate::dice::{self, Step};
@@ -21,7 +21,7 @@ use crate::error::ProblemError;
 use crate::keys::keys;
 use crate::matrix::{Dense, Matrix};
 use crate::model::{MeanEstimation, ModelConfig};
-use crate::source::{Material, Place};
+use crate::source::{Material, Place, affordable};
 
 keys! {
     /// Estimate a mean among groups of clients with other means; client 0 has extra validation data.
@@ -56,36 +56,53 @@ pub enum MeanMode {
 
 impl MeanGroups {
     pub(crate) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        if self.groups[0] == 0 {
-            let wanted = "at least one client in the first group, whose mean is estimated".into();
-            return Err(ProblemError::Value { key: "source.groups", value: format!("{:?}", self.groups), wanted });
-        }
-        let (dim, means) = (self.dim.get() as usize, self.means(&mut dice::shared(place.seed, Step::Source)));
+        self.check()?;
+        let (dim, samples) = (self.dim.get() as usize, self.samples.get() as usize);
+        let means = self.means(&mut dice::shared(place.seed, Step::Source));
         let groups = self.groups.iter().enumerate().flat_map(|(group, &clients)| std::iter::repeat_n(group, clients as usize));
-        let mut points = Vec::new();
-        let mut counts = Vec::new();
-        for (client, group) in groups.clone().enumerate() {
-            let mut rng = dice::own(place.seed, Step::Source, client);
-            let [train, validation] = [self.samples.get(), if client == 0 { self.validation } else { 0 }].map(|count| count as usize);
-            points.extend((0..train + validation).flat_map(|_| &means[group]).map(|mean| mean + rng.normal()));
-            counts.push((train, validation));
-        }
-        let targets = Targets::Numbers(vec![0.0; points.len() / dim]);
-        let features = Matrix::Dense(Dense { cols: dim, values: points });
-        let data = Arc::new(Examples::new(Dataset { features, targets, keys: None })?);
+        let own_means: Vec<&Vec<f64>> = groups.map(|group| &means[group]).collect();
+        let data = Arc::new(self.draw(&own_means, place.seed)?);
         let model = ModelConfig::Mean(MeanEstimation { average_coordinates: self.mode == MeanMode::Code });
+        let mut shards = Vec::with_capacity(own_means.len());
         let mut taken = 0;
-        let mut shards = Vec::with_capacity(counts.len());
-        for ((train, validation), group) in counts.into_iter().zip(groups) {
-            let mut shard = Shard::new(model.objective(&data, taken..taken + train)?);
-            if validation > 0 {
-                shard.validation = Some(model.objective(&data, taken + train..taken + train + validation)?);
+        for (client, mean) in own_means.into_iter().enumerate() {
+            let (train, validation) = (taken..taken + samples, taken + samples..taken + samples + self.extra(client));
+            taken = validation.end;
+            let mut shard = Shard::new(model.objective(&data, train)?);
+            if !validation.is_empty() {
+                shard.validation = Some(model.objective(&data, validation)?);
             }
-            shard.test_exam = Some(Arc::new(Excess { mean: means[group].clone().into() }));
-            taken += train + validation;
+            shard.test_exam = Some(Arc::new(Excess { mean: mean.clone().into() }));
             shards.push(shard);
         }
         Ok(Material::Functions { shards, start: Vector::filled(dim, 1.0 / (dim as f64).sqrt(), Precision::F64) })
+    }
+
+    fn check(&self) -> Result<(), ProblemError> {
+        let Some(target_group) = NonZeroU32::new(self.groups[0]) else {
+            let wanted = "at least one client in the first group, whose mean is estimated".into();
+            return Err(ProblemError::Value { key: "source.groups", value: format!("{:?}", self.groups), wanted });
+        };
+        let clients = target_group.saturating_add(self.groups[1]).saturating_add(self.groups[2]);
+        affordable(&[("groups", clients), ("samples", self.samples.saturating_add(self.validation)), ("dim", self.dim)])
+    }
+
+    /// Validation samples of a client: only the target has any.
+    fn extra(&self, client: usize) -> usize {
+        if client == 0 { self.validation as usize } else { 0 }
+    }
+
+    /// Every client's samples, one client after another, validation after training.
+    fn draw(&self, means: &[&Vec<f64>], seed: Seed) -> Result<Examples, ProblemError> {
+        let mut values = Vec::new();
+        for (client, mean) in means.iter().enumerate() {
+            let mut rng = dice::own(seed, Step::Source, client);
+            let count = self.samples.get() as usize + self.extra(client);
+            values.extend((0..count).flat_map(|_| mean.iter()).map(|mean| mean + rng.normal()));
+        }
+        let cols = self.dim.get() as usize;
+        let targets = Targets::Numbers(vec![0.0; values.len() / cols]);
+        Ok(Examples::new(Dataset { features: Matrix::Dense(Dense { cols, values }), targets, keys: None })?)
     }
 
     fn means(&self, rng: &mut Rng) -> [Vec<f64>; 3] {

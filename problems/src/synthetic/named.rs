@@ -10,7 +10,7 @@ use crate::dataset::Examples;
 use crate::error::ProblemError;
 use crate::keys::keys;
 use crate::model::{Logistic, ModelConfig};
-use crate::source::{Material, Place};
+use crate::source::{Material, Place, affordable};
 
 keys! {
     /// Two one-dimensional quadratics with minimisers 1 and 1/2.
@@ -63,6 +63,7 @@ impl Q3 {
 
 impl Lrs {
     pub(crate) fn load(&self, _place: &Place<'_>) -> Result<Material, ProblemError> {
+        affordable(&[("clients", self.clients), ("examples", self.examples), ("dim", self.dim)])?;
         let [clients, rows, dim] = [self.clients, self.examples, self.dim].map(|size| size.get() as usize);
         let data = Arc::new(Examples::new(formula::lrs_dataset(clients, rows, dim))?);
         let model = ModelConfig::Logistic(Logistic { l2: self.l2, ..Logistic::default() });

@@ -16,7 +16,7 @@ use super::Quadratic;
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
 use crate::keys::keys;
-use crate::source::{Material, Place};
+use crate::source::{Material, Place, affordable};
 
 keys! {
     /// Random quadratics with chosen constants; the distance between minimisers is chosen too.
@@ -34,8 +34,6 @@ keys! {
     }
 }
 
-/// The most numbers that all matrices together may hold: 16 GiB.
-const LARGEST: u64 = 1 << 31;
 /// Reflections that make up a random basis.
 const REFLECTIONS: usize = 32;
 
@@ -68,11 +66,7 @@ impl Quadratics {
         if most_mu > l {
             return wrong("source.convexity", format!("[{mu}, {most_mu}]"), &format!("must not reach above the least smoothness, {l}"));
         }
-        let dim = u64::from(self.dim.get());
-        match dim.checked_mul(dim).and_then(|square| square.checked_mul(u64::from(self.clients.get()))) {
-            Some(numbers) if numbers <= LARGEST => Ok(()),
-            _ => wrong("source.dim", dim.to_string(), &format!("clients x dim x dim may be at most {LARGEST}")),
-        }
+        affordable(&[("clients", self.clients), ("dim", self.dim), ("dim", self.dim)])
     }
 
     /// μᵢ and Lᵢ, and between them what the dice say; in dimension 1 only Lᵢ.
