@@ -1,1 +1,78 @@
-//! x
+//! What every method must keep, whatever its paper: one suite, with no code per method.
+//!
+//! ```
+//! use motet_methods::local::Local;
+//! motet_conformance::examine(&Local::default()).expect("the suite holds");
+//! ```
+//!
+//! A [`Check`] is one promise, a [`Trial`] one small problem to try it on. [`examine`] runs all of them on
+//! a method of one's own; [`Everywhere`] is a visitor that runs one on a method of the registry.
+
+mod card;
+mod fleets;
+mod header;
+mod runs;
+mod trial;
+
+use std::sync::Arc;
+
+use motet_core::Algorithm;
+use motet_methods::{Method, Visitor};
+
+pub use card::parameters_are_described;
+pub use fleets::{AskingTwiceIsAskingOnce, EqualOnAllFleets, SurvivesLoss};
+pub use header::{Uncited, uncited_lines};
+pub use runs::{ProbesChangeNothing, SeedDecides, ZeroRounds};
+pub use trial::{Trial, trials};
+
+/// One promise of every method.
+pub trait Check {
+    /// Does it hold for this method on this problem? If not, what was seen.
+    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String>;
+}
+
+/// A promise that was not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// On which problem.
+    pub trial: &'static str,
+    /// What was seen.
+    pub reason: String,
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "on {}: {}", self.trial, self.reason)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// Runs one check on every trial.
+pub fn everywhere<A: Algorithm>(check: &impl Check, method: &Arc<A>) -> Result<(), Broken> {
+    for trial in trials() {
+        check.holds(method, &trial).map_err(|reason| Broken { trial: trial.name, reason })?;
+    }
+    Ok(())
+}
+
+/// Runs every check on every trial.
+pub fn examine<A: Algorithm + Clone>(method: &A) -> Result<(), Broken> {
+    let method = Arc::new(method.clone());
+    everywhere(&EqualOnAllFleets, &method)?;
+    everywhere(&AskingTwiceIsAskingOnce, &method)?;
+    everywhere(&SurvivesLoss, &method)?;
+    everywhere(&ZeroRounds, &method)?;
+    everywhere(&SeedDecides, &method)?;
+    everywhere(&ProbesChangeNothing, &method)
+}
+
+/// [`everywhere`] for a method known by name.
+pub struct Everywhere<C>(pub C);
+
+impl<C: Check> Visitor for Everywhere<C> {
+    type Out = Result<(), Broken>;
+    fn visit<M: Method>(self, method: M) -> Self::Out {
+        everywhere(&self.0, &Arc::new(method))
+    }
+}

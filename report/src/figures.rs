@@ -37,7 +37,11 @@ pub(crate) fn curves(comparison: &Comparison<'_>, metric: &str, axis: Axis) -> O
     let found = comparison.curves(metric, axis);
     let drawn: Vec<&Curve> = found.iter().flatten().collect();
     let log = is_log(metric, &drawn);
-    let y = vertical(&drawn, log)?;
+    if drawn.is_empty() {
+        return None;
+    }
+    // Nothing that can be shown is an empty frame; its caption says why.
+    let y = vertical(&drawn, log).unwrap_or_else(|| Scale::log(LEAST, 1.0));
     let line = |(group, curve): (usize, &Option<Curve>)| {
         let curve = curve.as_ref()?;
         Some(Line {
@@ -244,6 +248,12 @@ fn caption(comparison: &Comparison<'_>, curves: &[&Curve], metric: &str, log: bo
         sources.sort_unstable();
         sources.dedup();
         parts.push(format!("Thin dashed lines: what the theorem promises ({}).", sources.join("; ")));
+    }
+    let optima = comparison.groups.iter().flat_map(|g| &g.runs).filter_map(|r| r.card.optimum.as_ref());
+    let mut guesses: Vec<&str> = optima.filter(|o| metric == "gap" && !o.exact).map(|o| o.how.as_str()).collect();
+    guesses.dedup();
+    if let Some(how) = guesses.first() {
+        parts.push(format!("F* is the best value known, not a minimum to machine precision: {how}."));
     }
     if log && curves.iter().flat_map(|c| &c.points).any(|p| p.mean <= LEAST) {
         parts.push(format!("Values of {} or less are not drawn.", number::short(LEAST)));

@@ -128,7 +128,7 @@ fn named(name: &str, values: &[f64]) -> Records {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn any_name_and_any_numbers_give_well_formed_files(name in "\\PC{0,40}|[<>&\"'\\x00-\\x1f]{0,12}", values in proptest::collection::vec(any::<f64>(), 0..12)) {

@@ -2,7 +2,7 @@
 
 mod sample;
 
-use motet_core::{ClientRow, Manifest, Metrics, Outcome, Promise, Row, RunCard, RunSummary, Summary, UpDown};
+use motet_core::{ClientRow, Manifest, Metrics, OptimumCard, Outcome, Promise, Row, RunCard, RunSummary, Summary, UpDown};
 use motet_report::{Axis, ClientTable, Comparison, Contest, File, OUTPUTS, Records, RenderError, alpha_curves, render, render_as, table};
 use serde_json::json;
 
@@ -144,6 +144,31 @@ fn a_round_measured_again_after_a_resume_counts_once_and_the_later_row_wins() {
     let curves = Comparison::new(&folders).curves("gap", Axis::Rounds);
     let points = &curves[1].as_ref().unwrap().points;
     assert_eq!(points.iter().map(|p| (p.round, p.mean)).collect::<Vec<_>>(), [(0, 2.0), (10, 0.5)]);
+}
+
+#[test]
+fn a_log_plot_passes_over_what_it_cannot_show_and_breaks_at_what_is_not_a_number() {
+    let mut folders = small();
+    folders[0].1.manifest.runs.drain(..2);
+    let drawn = |values: &[f64]| {
+        let mut folders = folders.clone();
+        folders[0].1.rows = values.iter().zip(0..).map(|(&value, round)| row(2, round, &[("gap", value)])).collect();
+        let svg = file(&folders, "figures/gap-rounds.svg");
+        let curve = |piece: &str| piece.split("d=\"").last().unwrap_or_default().matches(['M', 'L']).count();
+        let pieces: Vec<&str> = svg.split(" class=\"curve\"").collect();
+        pieces[..pieces.len() - 1].iter().map(|piece| curve(piece)).collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(&[1.0, 1e-3, -1e-17, 0.0, 1e-5]), [3], "one line through the three that can be shown");
+    assert_eq!(drawn(&[1.0, 1e-3, f64::NAN, 1e-4, 1e-9, 1e-10]), [2, 3], "two lines");
+    assert_eq!(drawn(&[0.0, -1.0]), Vec::<usize>::new());
+}
+
+#[test]
+fn an_optimum_that_is_only_the_best_value_seen_is_called_that() {
+    let mut folders = small();
+    assert!(!file(&folders, "report.html").contains("F* is the best value known"));
+    folders[0].1.manifest.runs[0].optimum = Some(OptimumCard { value: 0.1, exact: false, how: "ten times longer".into() });
+    assert!(file(&folders, "report.html").contains("F* is the best value known, not a minimum to machine precision: ten times longer."));
 }
 
 #[test]

@@ -18,8 +18,8 @@ pub(super) struct Lists {
     order: Vec<u32>,
     /// Steps of each group.
     lengths: Vec<u32>,
-    /// The steps of all groups, one after another.
-    steps: Vec<[u16; LANES]>,
+    /// The steps of all groups, one after another; four positions in one word, because loads limit the loop over them.
+    steps: Vec<u64>,
 }
 
 impl Lists {
@@ -37,7 +37,8 @@ impl Lists {
             let length = group.iter().map(|&list| lists[list as usize].len()).max().unwrap_or(0);
             lengths.push(u32::try_from(length).ok()?);
             let position = |lane: usize, step: usize| group.get(lane).and_then(|&list| lists[list as usize].get(step)).copied();
-            steps.extend((0..length).map(|step| std::array::from_fn(|lane| position(lane, step).unwrap_or(zero))));
+            let word = |step| (0..LANES).rev().fold(0, |word, lane| word << 16 | u64::from(position(lane, step).unwrap_or(zero)));
+            steps.extend((0..length).map(word));
         }
         Some(Self { sources, order, lengths, steps })
     }
@@ -56,9 +57,7 @@ impl Lists {
             let (steps, later) = rest.split_at(length as usize);
             rest = later;
             let mut sums = [0.0; LANES];
-            for step in steps {
-                // One load for four positions: loads are what limits this loop.
-                let four = step.iter().rev().fold(0, |word, &p| word << 16 | u64::from(p));
+            for four in steps {
                 sums[0] += at(four & 0xffff);
                 sums[1] += at(four >> 16 & 0xffff);
                 sums[2] += at(four >> 32 & 0xffff);

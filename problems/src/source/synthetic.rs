@@ -35,8 +35,8 @@ keys! {
         pub classes: NonZeroU32,
         /// How far apart the clients' true models are; 0 is one model for all.
         pub heterogeneity: NonNegative,
-        /// How sharp the labels are: length of the true models; 3 unless told.
-        #[serde(default = "three")]
+        /// How sharp the labels are: length of the true models; 8 unless told.
+        #[serde(default = "eight")]
         pub signal: Positive,
         /// Share of labels drawn at random; 0 unless told.
         #[serde(default = "no_fraction")]
@@ -56,8 +56,8 @@ keys! {
 fn two() -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(1)
 }
-fn three() -> Positive {
-    Positive::new(3.0).expect("3 is positive")
+fn eight() -> Positive {
+    Positive::new(8.0).expect("8 is positive")
 }
 fn none() -> NonNegative {
     NonNegative::new(0.0).expect("0 is not negative")

@@ -70,7 +70,7 @@ fn answer(contest: &Contest) -> String {
     let (won, of) = contest.wins;
     let seeds = match of {
         0 | 1 => String::new(),
-        of => format!(" It beats both in {won} of {of} seeds."),
+        of => format!(" It beats {} in {won} of {of} seeds.", if parts.len() > 1 { "both" } else { "it" }),
     };
     let verdict = if beats { "The mixture wins" } else { "Here the mixture does not win" };
     format!("{verdict}: its {} is {}.{seeds}", figures::title(metric), parts.join(" and "))

@@ -96,8 +96,11 @@ fn outcome(m: &mut Markup, group: &Group<'_>) {
 fn metric_cell(m: &mut Markup, group: &Group<'_>, metric: &str, best: Option<f64>) {
     let values = group.finals(metric);
     let value = mean(&values);
-    m.open("td", &[("class", &if best == Some(value) { "best" } else { "" })]);
-    m.text(&number::short(value));
+    let text = number::short(value);
+    // What reads the same is as good.
+    let is_best = best.is_some_and(|best| number::short(best) == text);
+    m.open("td", &[("class", &if is_best { "best" } else { "" })]);
+    m.text(&text);
     let (low, high) = (number::digits(least(&values), 3), number::digits(largest(&values), 3));
     if low != high {
         m.element("small", &[], &format!("{low} … {high}"));

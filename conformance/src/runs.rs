@@ -1,0 +1,63 @@
+//! What must hold of a run as a whole.
+
+use std::sync::Arc;
+
+use motet_core::{Algorithm, Outcome, Plan, Rhythm, Seed};
+
+use crate::{Check, Trial};
+
+/// A run of zero rounds ends with one row: the state before the first.
+#[derive(Clone, Copy, Debug)]
+pub struct ZeroRounds;
+
+impl Check for ZeroRounds {
+    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+        let plan = Plan { rounds: 0, ..trial.plan(Seed(1)) };
+        let (rows, trained) = trial.run(method, &plan, &mut trial.inline(method, Seed(1)))?;
+        if trained.outcome != Outcome::Finished || trained.rounds != 0 {
+            return Err(format!("{} after {} rounds", trained.outcome, trained.rounds));
+        }
+        match &rows[..] {
+            [row] if row.round == 0 && row.metrics.get("loss").is_some_and(|loss| loss.is_finite()) => Ok(()),
+            rows => Err(format!("rows {rows:?}")),
+        }
+    }
+}
+
+/// The same seed gives the same run to the last bit; another seed may give another, and finishes too.
+#[derive(Clone, Copy, Debug)]
+pub struct SeedDecides;
+
+impl Check for SeedDecides {
+    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+        let run = |seed| trial.traces(method, &trial.plan(seed), &mut trial.inline(method, seed));
+        if let Some(where_) = run(Seed(11))?.parts_from(&run(Seed(11))?) {
+            return Err(format!("the same seed twice: {where_}"));
+        }
+        match run(Seed(12))?.outcome {
+            outcome if outcome == Outcome::Finished.to_string() => Ok(()),
+            outcome => Err(format!("with another seed the run {outcome}")),
+        }
+    }
+}
+
+/// However often a run is measured, training is the same: final state and ledger are equal.
+#[derive(Clone, Copy, Debug)]
+pub struct ProbesChangeNothing;
+
+impl Check for ProbesChangeNothing {
+    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+        let run = |rhythm| {
+            let plan = Plan { rhythm, ..trial.plan(Seed(3)) };
+            trial.traces(method, &plan, &mut trial.inline(method, Seed(3)))
+        };
+        let often = run(Rhythm::Every(1))?;
+        for (name, rhythm) in [("never", Rhythm::Never), ("every third round", Rhythm::Every(3)), ("once", Rhythm::At(vec![2]))] {
+            let seldom = run(rhythm)?;
+            if (&often.server, &often.ledger) != (&seldom.server, &seldom.ledger) {
+                return Err(format!("measured every round and {name}, the runs end in different states"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! The suite, for every method of the registry.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use motet_conformance::{
+    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, ProbesChangeNothing, SeedDecides, SurvivesLoss, ZeroRounds,
+    parameters_are_described, uncited_lines,
+};
+use motet_methods::{CARDS, Card, Method, Visitor, with};
+
+fn visit<V: Visitor>(card: &Card, visitor: V) -> V::Out {
+    let mut params = serde_json::Deserializer::from_str(card.example);
+    with(card.name, &mut params, visitor).unwrap().unwrap_or_else(|e| panic!("the example of {} does not fit: {e}", card.name))
+}
+
+fn every_method(check: impl Fn() -> Box<dyn FnOnce(&Card) -> Result<(), String>>) {
+    let broken: Vec<String> = CARDS.iter().filter_map(|card| check()(card).err().map(|e| format!("{}: {e}", card.name))).collect();
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+fn keeps<C: Check + Copy + 'static>(check: C) {
+    every_method(|| Box::new(move |card| visit(card, Everywhere(check)).map_err(|e| e.to_string())));
+}
+
+#[test]
+fn rows_are_equal_on_all_fleets_and_stores() {
+    keeps(EqualOnAllFleets);
+}
+
+#[test]
+fn asking_twice_in_a_slot_is_asking_once() {
+    keeps(AskingTwiceIsAskingOnce);
+}
+
+#[test]
+fn lost_replies_do_no_harm() {
+    keeps(SurvivesLoss);
+}
+
+#[test]
+fn a_run_may_have_no_rounds() {
+    keeps(ZeroRounds);
+}
+
+#[test]
+fn the_seed_decides_everything() {
+    keeps(SeedDecides);
+}
+
+#[test]
+fn probes_change_nothing() {
+    keeps(ProbesChangeNothing);
+}
+
+struct Described;
+
+impl Visitor for Described {
+    type Out = Result<(), String>;
+    fn visit<M: Method>(self, method: M) -> Self::Out {
+        parameters_are_described(&method)
+    }
+}
+
+#[test]
+fn cards_describe_every_parameter() {
+    every_method(|| Box::new(|card| visit(card, Described)));
+}
+
+#[test]
+fn every_numbered_line_of_a_header_is_cited_in_the_code() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../methods/src");
+    every_method(|| {
+        let file = folder.clone();
+        Box::new(move |card| {
+            let file = file.join(card.name.replace('-', "_")).with_extension("rs");
+            let source = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+            uncited_lines(&source).map(|_| ()).map_err(|e| e.to_string())
+        })
+    });
+}
+
+#[test]
+fn names_are_unique_and_every_card_has_its_words() {
+    for (k, card) in CARDS.iter().enumerate() {
+        assert!(!card.about.is_empty() && !card.paper.is_empty(), "{}", card.name);
+        assert!(CARDS[..k].iter().all(|other| other.name != card.name), "{} is listed twice", card.name);
+    }
+}

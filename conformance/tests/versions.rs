@@ -1,0 +1,133 @@
+//! Client state under loss: what the server did not hear never happened.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use motet_core::{
+    Abort, Algorithm, ClientId, Host, Kept, Memo, Plan, Population, Round, Row, Sampling, Seed, Shard, Site, Slot, Store, Trained, Vector,
+    message, train,
+};
+use motet_problems::synthetic::formula::q2;
+use motet_runtime::{Frozen, Inline, Lossy, Memory};
+
+const CLIENTS: u32 = 10;
+
+/// A method whose server adds up what its clients say they added to their own sums: two exchanges a round, by seven
+/// clients of ten or by all of them. All numbers are small integers, so that every sum is exact.
+struct Tally {
+    required: bool,
+}
+
+message! {
+    /// To be added.
+    struct Add { amount: f64 }
+}
+
+message! {
+    /// What was added.
+    struct Added { delta: f64 }
+}
+
+impl Algorithm for Tally {
+    type Ask = Add;
+    type Reply = Added;
+    type Server = Vector;
+    type Client = f64;
+
+    fn server(&self, start: Vector) -> Vector {
+        start
+    }
+
+    fn client(&self, site: &mut Site<'_>) -> f64 {
+        f64::from(site.id.0) * 0.0
+    }
+
+    fn round(&self, total: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let cohort = if self.required { round.everyone().required() } else { round.sample(&Sampling::Clients(7)) };
+        for _ in 0..2 {
+            let amount = round.rng().below(10) as f64;
+            round.ask(&cohort, Add { amount }, |_, added| total.f64s_mut()[0] += added.delta)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&self, me: &mut f64, ask: &Add, site: &mut Site<'_>) -> Added {
+        // Depends on the state, the ask and the dice: a wrong version of any of them shows.
+        let delta = ask.amount + site.rng.below(100) as f64 + *me % 7.0;
+        *me += delta;
+        Added { delta }
+    }
+
+    fn shared<'a>(&self, total: &'a Vector, _: ClientId) -> &'a Vector {
+        total
+    }
+}
+
+type Sleep = Arc<dyn Store<Kept<f64>>>;
+
+fn stores() -> [Sleep; 2] {
+    [Arc::new(Memory::default()), Arc::new(Frozen::default())]
+}
+
+fn host(method: &Arc<Tally>, store: &Sleep) -> Host<Tally> {
+    let population: Arc<dyn Population> = Arc::new(vec![Shard::new(Arc::clone(&q2()[0])); CLIENTS as usize]);
+    Host::new(Arc::clone(method), population, Arc::clone(store), Arc::new(Memo::default()), Seed(4))
+}
+
+fn run(method: &Arc<Tally>, store: &Sleep, loss: f64, quorum: f64) -> (Vec<Row>, Trained<Tally>) {
+    let mut rows = vec![];
+    let plan = Plan { quorum, ..Plan::new(200, Seed(4)) };
+    let mut fleet = Lossy::new(Inline::new(host(method, store)), loss, Seed(9));
+    let trained = train(&**method, Vector::from(vec![0.0]), &plan, &mut fleet, &mut rows).unwrap();
+    assert_eq!(trained.outcome, motet_core::Outcome::Finished);
+    (rows, trained)
+}
+
+#[test]
+fn under_loss_the_total_is_the_sum_of_what_clients_remember() {
+    for store in stores() {
+        let method = Arc::new(Tally { required: false });
+        let (rows, trained) = run(&method, &store, 0.2, 0.8);
+        assert!(rows.iter().map(|row| row.attempts).sum::<u64>() > 220, "rounds were tried again");
+        let remembered = |id| match store.read(id).unwrap() {
+            Some(kept) => *kept.named(trained.heard.of(id)).expect("the version the server names is kept"),
+            None => 0.0,
+        };
+        let sum: f64 = (0..CLIENTS).map(ClientId).map(remembered).sum();
+        assert!(sum > 0.0);
+        assert_eq!(trained.server.f64s(), [sum]);
+    }
+}
+
+#[test]
+fn a_required_cohort_does_not_notice_loss() {
+    for store in stores() {
+        let method = Arc::new(Tally { required: true });
+        let (calm, _) = run(&method, &store, 0.0, 1.0);
+        let (lossy, trained) = run(&method, &stores()[0], 0.3, 1.0);
+        assert_eq!(calm.len(), lossy.len());
+        for (calm, lossy) in calm.iter().zip(&lossy) {
+            assert_eq!((&calm.metrics, calm.attempts), (&lossy.metrics, lossy.attempts), "round {}", calm.round);
+            assert_eq!((calm.bits.up, calm.gradients), (lossy.bits.up, lossy.gradients));
+        }
+        // Asking again is paid for.
+        assert!(lossy.last().unwrap().bits.down > calm.last().unwrap().bits.down);
+        assert!((0..CLIENTS).all(|i| trained.heard.of(ClientId(i)).is_some()));
+    }
+}
+
+#[test]
+fn a_client_that_lost_the_version_named_stays_silent() {
+    let slot = |round| Slot { round, attempt: 0, exchange: 0 };
+    for store in stores() {
+        let host = host(&Arc::new(Tally { required: false }), &store);
+        let answers = |at: u64, heard: Option<Slot>| host.answer(ClientId(3), slot(at), heard, &Add { amount: 1.0 }).unwrap();
+        assert!(answers(1, Some(slot(9))).is_none(), "it never answered in round 9");
+        // The silent ask named a version that was never there: with it went the first moment.
+        assert!(host.answer(ClientId(4), slot(1), None, &Add { amount: 1.0 }).unwrap().is_some());
+        let again = |at: u64, heard: Option<Slot>| host.answer(ClientId(4), slot(at), heard, &Add { amount: 1.0 }).unwrap();
+        assert!(again(2, Some(slot(1))).is_some());
+        assert!(again(3, None).is_none(), "what came before round 1 was forgotten when round 2 opened");
+    }
+}

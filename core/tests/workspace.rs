@@ -1,0 +1,92 @@
+//! The manifests against the design: who may depend on whom, licence and compiler.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+/// Folder → the folders it may depend on. Tests, benches and examples are free.
+const TABLE: &[(&str, &[&str])] = &[
+    ("core", &[]),
+    ("methods", &["core"]),
+    ("problems", &["core"]),
+    ("runtime", &["core"]),
+    ("net", &["core"]),
+    ("report", &["core"]),
+    ("cli", &["core", "methods", "problems", "runtime", "net", "report"]),
+    ("conformance", &["core", "methods", "problems", "runtime", "net", "report", "cli"]),
+    ("xtask", &[]),
+];
+
+/// What the pure crates may take from outside: serialisation, errors and a counter-based generator.
+const PURE: &[&str] = &["rand", "rand_chacha", "rand_distr", "serde", "serde_json", "thiserror"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn manifest(folder: &str) -> Table {
+    fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap().parse().unwrap()
+}
+
+fn members() -> Vec<String> {
+    let members = manifest(".")["workspace"]["members"].as_array().unwrap().clone();
+    members.iter().map(|m| m.as_str().unwrap().to_owned()).collect()
+}
+
+/// The tables of dependencies that a user of the package gets, those of single platforms included.
+fn dependencies(manifest: &Table) -> Vec<String> {
+    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(|t| t.values()).filter_map(Value::as_table);
+    std::iter::once(manifest)
+        .chain(targets)
+        .flat_map(|table| ["dependencies", "build-dependencies"].map(|key| table.get(key).and_then(Value::as_table)))
+        .flatten()
+        .flat_map(|table| table.keys().cloned())
+        .collect()
+}
+
+/// The folder of one of our packages: `motet-core` lives in `core`, `motet` itself in `cli`.
+fn ours(package: &str) -> Option<&str> {
+    if package == "motet" { Some("cli") } else { package.strip_prefix("motet-") }
+}
+
+#[test]
+fn crates_depend_only_on_what_the_design_allows() {
+    for member in members() {
+        let (_, allowed) = TABLE.iter().find(|(name, _)| *name == member).unwrap_or_else(|| panic!("{member} is not in the design"));
+        for dependency in dependencies(&manifest(&member)) {
+            let Some(folder) = ours(&dependency) else { continue };
+            assert!(allowed.contains(&folder), "{member} must not depend on {folder}");
+        }
+    }
+}
+
+#[test]
+fn the_pure_crates_take_little_from_outside() {
+    for member in ["core", "methods"] {
+        for dependency in dependencies(&manifest(member)).iter().filter(|d| ours(d).is_none()) {
+            assert!(PURE.contains(&dependency.as_str()), "{member} depends on {dependency}");
+        }
+    }
+}
+
+#[test]
+fn every_package_states_licence_and_compiler() {
+    let shared = manifest(".")["workspace"]["package"].clone();
+    for member in members() {
+        let package = manifest(&member)["package"].clone();
+        let stated = |key: &str| {
+            let value = package.get(key).unwrap_or_else(|| panic!("{member} does not state its {key}"));
+            let inherited = value.get("workspace").and_then(Value::as_bool) == Some(true);
+            if inherited { shared[key].clone() } else { value.clone() }
+        };
+        assert_eq!(stated("license").as_str(), Some("MIT OR Apache-2.0"), "{member}");
+        assert!(stated("rust-version").as_str().is_some_and(|v| v.starts_with("1.")), "{member}");
+        assert_eq!(manifest(&member)["lints"]["workspace"].as_bool(), Some(true), "{member} does not inherit the lints");
+    }
+    for file in ["LICENSE-MIT", "LICENSE-APACHE", "Cargo.lock"] {
+        assert!(root().join(file).exists(), "{file} is missing");
+    }
+}
