@@ -39,8 +39,8 @@ impl Algorithm for Tally {
         start
     }
 
-    fn client(&self, site: &mut Site<'_>) -> f64 {
-        f64::from(site.id.0) * 0.0
+    fn client(&self, _: &mut Site<'_>) -> f64 {
+        0.0
     }
 
     fn round(&self, total: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
@@ -122,12 +122,27 @@ fn a_client_that_lost_the_version_named_stays_silent() {
     let slot = |round| Slot { round, attempt: 0, exchange: 0 };
     for store in stores() {
         let host = host(&Arc::new(Tally { required: false }), &store);
-        let answers = |at: u64, heard: Option<Slot>| host.answer(ClientId(3), slot(at), heard, &Add { amount: 1.0 }).unwrap();
-        assert!(answers(1, Some(slot(9))).is_none(), "it never answered in round 9");
-        // The silent ask named a version that was never there: with it went the first moment.
-        assert!(host.answer(ClientId(4), slot(1), None, &Add { amount: 1.0 }).unwrap().is_some());
-        let again = |at: u64, heard: Option<Slot>| host.answer(ClientId(4), slot(at), heard, &Add { amount: 1.0 }).unwrap();
-        assert!(again(2, Some(slot(1))).is_some());
-        assert!(again(3, None).is_none(), "what came before round 1 was forgotten when round 2 opened");
+        let answers = |at: u64, heard: Option<Slot>| host.answer(ClientId(3), slot(at), heard, &Add { amount: 1.0 }).unwrap().is_some();
+        assert!(answers(1, None));
+        assert!(answers(2, Some(slot(1))));
+        assert!(!answers(3, None), "what came before round 1 was forgotten when round 2 opened");
+        assert!(!answers(3, Some(slot(9))), "it never answered in round 9");
+    }
+}
+
+#[test]
+fn a_late_ask_does_not_cost_a_client_its_state() {
+    let slot = |round| Slot { round, attempt: 0, exchange: 0 };
+    for store in stores() {
+        let host = host(&Arc::new(Tally { required: false }), &store);
+        let answer = |at: u64, heard: Option<Slot>| host.answer(ClientId(3), slot(at), heard, &Add { amount: 1.0 }).unwrap();
+        answer(1, None).unwrap();
+        answer(2, Some(slot(1))).unwrap();
+        let third = answer(3, Some(slot(2))).unwrap().reply.delta;
+        // The ask of round 1 arrives once more, naming what was forgotten since.
+        assert!(answer(1, None).is_none());
+        let again = answer(3, Some(slot(2))).expect("the version that the server names is still there").reply.delta;
+        assert_eq!(third, again);
+        assert!(answer(4, Some(slot(3))).is_some());
     }
 }

@@ -104,10 +104,11 @@ impl<S> Kept<S> {
         self.versions.iter().rev().find(|v| v.slot == heard)
     }
 
-    /// Forgets every version but the named one once a new attempt opens.
+    /// Forgets every version but the named one once a new attempt opens. Forgets nothing if that one is
+    /// not here: an ask that comes late or twice must not cost the client its state.
     fn open(&mut self, slot: Slot, heard: Option<Slot>) {
         let current = |v: &Version<S>| v.slot.is_some_and(|s| (s.round, s.attempt) == (slot.round, slot.attempt));
-        if !self.versions.iter().any(current) {
+        if self.find(heard).is_some() && !self.versions.iter().any(current) {
             self.versions.retain(|v| v.slot == heard);
         }
     }

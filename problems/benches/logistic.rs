@@ -5,7 +5,7 @@
 //! Measured on one core of a Zen 3 at 3.24 GHz that others used too, hence the least of 400 single iterations:
 //! 176 µs, which is 0.85 ns or 2.8 cycles a non-zero. A non-zero takes 2.5 loads (one number and a quarter of an index word in
 //! each of two passes) and no store; at three loads a cycle that is 0.83 cycles, so the whole runs at 30 % of the load limit.
-//! In a bare loop the two passes took 54 and 57 µs (48 % of it) and the 17,188 sigmoids 38 µs; the rest is the engine's.
+//! In a bare loop the two passes took 54 and 57 µs (48 % of it) and the 17,188 sigmoids 38 µs; the other 27 µs (buffers, copies, regulariser) were not taken apart.
 
 use std::hint::black_box;
 use std::sync::Arc;

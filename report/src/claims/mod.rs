@@ -3,9 +3,24 @@
 //! A claim is one line of a small language, `rounds_to(scafflix, gap=1e-6) <= rounds_to(flix, gap=1e-6) / 3`,
 //! read against the records of a finished experiment. `docs/claims.md` is its manual.
 //!
-//! From text to verdict: [`lexer`] (tokens), [`parser`] with [`calls`] (the tree of [`ast`]), [`names`]
-//! (every variable bound, every operand of the right sort), [`scope`] (which grid values are compared
-//! with which), [`eval`] with [`curve`] (numbers and truth), [`verdict`] (seeds, reasons).
+//! From text to verdict: `lexer` (tokens), `parser` with `calls` (the tree of `ast`), `names` (every variable
+//! bound, every operand of the right sort), `book` (the runs), `scope` (which grid values are compared with
+//! which), `eval` with `over`, `curve` and `truth` (numbers and what follows), `verdict` (seeds, reasons).
+//!
+//! ```
+//! use motet_core::{Row, RunCard};
+//! use motet_report::{Records, claims::{NamedClaim, judge}};
+//!
+//! let mut records = Records::default();
+//! records.manifest.runs.push(RunCard { method: "flix".into(), label: "flix".into(), ..RunCard::default() });
+//! let row = |k: u64| Row { round: k, metrics: [("gap".to_owned(), 0.5f64.powi(k as i32))].into(), ..Row::default() };
+//! records.rows = (0..=20).map(row).collect();
+//!
+//! let text = "rounds_to(flix, gap=1e-3) <= 12".to_owned();
+//! let verdicts = judge(&[NamedClaim { name: "quick".into(), text, ..NamedClaim::default() }], &records)?;
+//! assert!(verdicts[0].holds && verdicts[0].value == Some(10.0));
+//! # Ok::<(), motet_report::claims::ClaimError>(())
+//! ```
 
 mod ast;
 mod book;

@@ -31,7 +31,7 @@ fn compressed() -> Made {
         }
     }
     // Fewer floats with smaller k: k per round.
-    let ks: Vec<f64> = made.0.manifest.runs.iter().map(|card| card.params["k"].as_f64().unwrap()).collect();
+    let ks: Vec<f64> = made.0.manifest.runs.iter().map(|card| card.params["k"].as_f64().expect("a number")).collect();
     for row in &mut made.0.rows {
         row.bits.up = row.round * 64 * ks[row.run] as u64;
     }

@@ -16,8 +16,8 @@ fn five(values: [f64; 5]) -> Made {
 }
 
 fn holds(made: &Made, text: &str, seeds: &str) -> bool {
-    let claim = NamedClaim { name: "it".into(), text: text.into(), seeds: seeds.parse().unwrap(), ..NamedClaim::default() };
-    judge(&[claim], &made.0).unwrap()[0].holds
+    let claim = NamedClaim { name: "it".into(), text: text.into(), seeds: seeds.parse().expect("a rule"), ..NamedClaim::default() };
+    judge(&[claim], &made.0).expect("can be judged")[0].holds
 }
 
 #[test]
