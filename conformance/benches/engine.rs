@@ -45,7 +45,9 @@ fn rounds(make: impl Fn(Host<Flix>) -> Box<dyn Fleet<Flix>>) {
 fn engine(c: &mut Criterion) {
     c.bench_function("100 rounds of 50 clients, inline", |b| b.iter(|| rounds(|host| Box::new(Inline::new(host)))));
     let pool = Arc::new(Pool::new(2));
-    c.bench_function("100 rounds of 50 clients, two threads", |b| b.iter(|| rounds(|host| Box::new(Threads::new(host, Arc::clone(&pool))))));
+    c.bench_function("100 rounds of 50 clients, two threads", |b| {
+        b.iter(|| rounds(|host| Box::new(Threads::new(host, Arc::clone(&pool)))))
+    });
 }
 
 criterion_group!(benches, engine);

@@ -6,7 +6,7 @@ mod lab;
 
 use std::sync::Arc;
 
-use lab::mushrooms::mush8;
+use lab::mushrooms;
 use lab::{Lab, all_close, flix, printed};
 use motet_core::{Algorithm, Batch, ClientId, Facts, Objective, Outcome, Plan, Rate, Seed, Stop, Vector, train};
 use motet_methods::flix::Flix;
@@ -67,7 +67,7 @@ fn gaps_to_1e8(lab: &Lab, method: &Flix) -> Vec<f64> {
 
 #[test]
 fn mushrooms_take_as_many_rounds_as_the_specification_says() {
-    let Some(clients) = mush8("spectral", |label| label == 1) else { return };
+    let Some(clients) = mushrooms::corrected() else { return };
     let lab = Lab::new(clients);
     for (alpha, from_ones, from_average, gap) in [
         (1.0, [103, 184, 266, 347], [13, 59, 123, 194], 16.697867695),
