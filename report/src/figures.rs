@@ -4,7 +4,7 @@ use motet_core::larger_is_better;
 
 use crate::chart::{Draw, LEAST, Line, Mark, Note, Plot, Scale, Style, styles};
 use crate::clients::{ClientTable, Gain};
-use crate::compare::{Axis, Comparison, Curve, is_variant, largest, least, mean};
+use crate::compare::{Axis, Comparison, Curve, Point, is_variant, largest, least, mean};
 use crate::mixture::{AlphaCurve, Contest, Station, alpha_curves, better, judging};
 use crate::number;
 
@@ -42,6 +42,7 @@ pub(crate) fn curves(comparison: &Comparison<'_>, metric: &str, axis: Axis) -> O
     }
     // Nothing that can be shown is an empty frame; its caption says why.
     let y = vertical(&drawn, log).unwrap_or_else(|| Scale::log(LEAST, 1.0));
+    let end = drawn.iter().filter_map(|c| c.points.last()).map(|p| p.x).fold(0.0, f64::max);
     let line = |(group, curve): (usize, &Option<Curve>)| {
         let curve = curve.as_ref()?;
         Some(Line {
@@ -49,7 +50,7 @@ pub(crate) fn curves(comparison: &Comparison<'_>, metric: &str, axis: Axis) -> O
             label: curve.label.clone(),
             style: styles[group],
             draw: Draw::Curve,
-            points: marks(curve),
+            points: marks(curve, end),
             bound: curve.bound.clone(),
         })
     };
@@ -139,7 +140,7 @@ pub(crate) fn title(metric: &str) -> String {
         "distance" => "squared distance to the optimum".into(),
         "grad_norm2" => "squared gradient norm".into(),
         "loss" => "training loss".into(),
-        other => other.replace('.', " "),
+        other => other.replace(['.', '_'], " "),
     };
     format!("{base}{variant}")
 }
@@ -154,9 +155,18 @@ pub(crate) fn file_name(metric: &str) -> String {
     metric.chars().map(spell).collect()
 }
 
-fn marks(curve: &Curve) -> Vec<Mark> {
+/// Models that take no rounds, like own ones, are a level to compare with: their one point is drawn out to the `end`.
+fn marks(curve: &Curve, end: f64) -> Vec<Mark> {
     let all = curve.points.iter().map(|p| p.seeds).max().unwrap_or(0);
-    curve.points.iter().map(|p| Mark { x: p.x, y: p.mean, low: p.low, high: p.high, faded: p.seeds < all }).collect()
+    let mark = |p: &Point| Mark { x: p.x, y: p.mean, low: p.low, high: p.high, faded: p.seeds < all };
+    let mut marks: Vec<Mark> = curve.points.iter().map(mark).collect();
+    if let [only] = marks[..]
+        && curve.points[0].round == 0
+        && end > only.x
+    {
+        marks = vec![Mark { x: 0.0, ..only }, Mark { x: end, ..only }];
+    }
+    marks
 }
 
 fn mark(x: f64, y: f64) -> Mark {
@@ -241,6 +251,9 @@ fn caption(comparison: &Comparison<'_>, curves: &[&Curve], metric: &str, log: bo
     let partial = |c: &&&Curve| c.points.last().map(|p| p.seeds) < c.points.iter().map(|p| p.seeds).max();
     if curves.iter().any(|c| partial(&c)) {
         parts.push("A line fades where not all seeds got that far.".to_owned());
+    }
+    if curves.len() > 1 && curves.iter().any(|c| c.points.len() == 1 && c.points[0].round == 0) {
+        parts.push("What takes no rounds is drawn as a level.".to_owned());
     }
     if curves.iter().any(|c| !c.bound.is_empty()) {
         let promises = comparison.groups.iter().flat_map(|g| &g.runs).filter_map(|r| r.card.promise.as_ref());

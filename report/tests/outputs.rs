@@ -2,7 +2,7 @@
 
 mod sample;
 
-use motet_core::{ClientRow, Manifest, Metrics, OptimumCard, Outcome, Promise, Row, RunCard, RunSummary, Summary, UpDown};
+use motet_core::{ClientRow, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Summary, UpDown};
 use motet_report::{Axis, ClientTable, Comparison, Contest, File, OUTPUTS, Records, RenderError, alpha_curves, render, render_as, table};
 use serde_json::json;
 
@@ -161,6 +161,25 @@ fn a_log_plot_passes_over_what_it_cannot_show_and_breaks_at_what_is_not_a_number
     assert_eq!(drawn(&[1.0, 1e-3, -1e-17, 0.0, 1e-5]), [3], "one line through the three that can be shown");
     assert_eq!(drawn(&[1.0, 1e-3, f64::NAN, 1e-4, 1e-9, 1e-10]), [2, 3], "two lines");
     assert_eq!(drawn(&[0.0, -1.0]), Vec::<usize>::new());
+}
+
+#[test]
+fn a_run_without_rounds_is_a_level_across_the_picture() {
+    let mut folders = small();
+    folders[0].1.rows.pop(); // α = 1 has its round 0 only
+    let svg = file(&folders, "figures/gap-rounds.svg");
+    assert_eq!(svg.matches("class=\"curve\"").count(), 2);
+    assert!(file(&folders, "report.html").contains("What takes no rounds is drawn as a level."));
+}
+
+#[test]
+fn problems_drawn_from_one_family_share_a_card() {
+    let mut folders = small();
+    let card = |l: [f64; 3]| ProblemCard { about: "synthetic".into(), clients: 8, smoothness: Some(l), ..ProblemCard::default() };
+    folders[0].1.manifest.problems = vec![card([1.0, 2.0, 3.0]), card([0.5, 4.0, 5.0]), card([1.0, 6.0, 7.0])];
+    let page = file(&folders, "report.html");
+    assert_eq!(page.matches("class=\"problem\"").count(), 1);
+    assert!(page.contains("synthetic (3 draws of it)") && page.contains("<dd>4<small>mean; 0.5 to 7</small>"));
 }
 
 #[test]

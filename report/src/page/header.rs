@@ -19,22 +19,39 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     m.open("header", &[]);
     m.element("p", &[("class", &"kicker")], if comparison.folders.len() > 1 { "Motet · comparison" } else { "Motet · report" });
     m.element("h1", &[], &name(comparison));
-    let mut cards: Vec<&ProblemCard> = vec![];
+    let mut cards: Vec<(ProblemCard, usize)> = vec![];
     for card in comparison.folders.iter().flat_map(|(_, records)| &records.manifest.problems) {
-        if !cards.contains(&card) {
-            cards.push(card);
+        match cards.iter_mut().find(|(first, _)| alike(first, card)) {
+            Some((first, times)) => {
+                first.smoothness = joined(first.smoothness, card.smoothness, *times);
+                first.convexity = joined(first.convexity, card.convexity, *times);
+                *times += 1;
+            }
+            None => cards.push((card.clone(), 1)),
         }
     }
-    cards.iter().take(MOST_CARDS).for_each(|card| problem(m, card));
+    cards.iter().take(MOST_CARDS).for_each(|(card, times)| problem(m, card, *times));
     if cards.len() > MOST_CARDS {
         m.element("p", &[("class", &"muted")], &format!("… and {} more problems of the same experiment", cards.len() - MOST_CARDS));
     }
     m.close();
 }
 
-fn problem(m: &mut Markup, card: &ProblemCard) {
+/// Draws of one family, as with a synthetic problem per seed, differ in their constants only.
+fn alike(a: &ProblemCard, b: &ProblemCard) -> bool {
+    (&a.about, a.clients, a.dim, a.examples) == (&b.about, b.clients, b.dim, b.examples)
+}
+
+/// Least, mean and largest of `times` problems and one more.
+fn joined(so_far: Option<[f64; 3]>, next: Option<[f64; 3]>, times: usize) -> Option<[f64; 3]> {
+    let (a, b, times) = (so_far?, next?, times as f64);
+    Some([a[0].min(b[0]), (a[1] * times + b[1]) / (times + 1.0), a[2].max(b[2])])
+}
+
+fn problem(m: &mut Markup, card: &ProblemCard, times: usize) {
     m.open("section", &[("class", &"problem")]);
-    m.element("p", &[("class", &"lead")], &card.about);
+    let draws = if times > 1 { format!(" ({times} draws of it)") } else { String::new() };
+    m.element("p", &[("class", &"lead")], &format!("{}{draws}", card.about));
     m.open("dl", &[("class", &"facts")]);
     fact(m, "clients", "n", &number::count(card.clients), "");
     fact(m, "parameters", "d", &number::count(card.dim), "");
@@ -71,7 +88,11 @@ fn fact(m: &mut Markup, name: &str, letter: &str, value: &str, note: &str) {
 }
 
 fn range([least, _, most]: [f64; 3]) -> String {
-    if least == most { "the same for all".into() } else { format!("mean; {} to {}", number::digits(least, 3), number::digits(most, 3)) }
+    if most - least <= 1e-9 * most.abs() {
+        "the same for all".into()
+    } else {
+        format!("mean; {} to {}", number::digits(least, 3), number::digits(most, 3))
+    }
 }
 
 /// The experiment as it was understood, folded away.

@@ -5,7 +5,7 @@ use crate::render::File;
 use crate::{Comparison, Group, number};
 
 /// Wider tables wrap on most terminals.
-const MOST_METRICS: usize = 5;
+const MOST_METRICS: usize = 4;
 
 pub(crate) fn files(comparison: &Comparison<'_>) -> Vec<File> {
     vec![File { name: "table.txt".into(), content: text(comparison) }]
