@@ -25,7 +25,8 @@ impl Bundled {
     pub fn find(name: &str) -> Result<Vec<Bundled>, Error> {
         let found: Vec<_> = EXPERIMENTS.iter().filter(|b| b.name == name || b.name.split('/').next() == Some(name)).copied().collect();
         if found.is_empty() {
-            let hint = closest(name, EXPERIMENTS.iter().map(|b| b.name)).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+            let hint =
+                closest(name, EXPERIMENTS.iter().map(|b| b.name)).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
             return Err(Error::Unknown(format!("there is no bundled experiment \"{name}\"{hint} (motet list experiments)")));
         }
         Ok(found)

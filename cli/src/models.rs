@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::output::slug;
 
 /// Writes `models/<run>-<label>-seed<s>.safetensors` with the tensors `shared` and `client.<i>`.
-pub fn save_models(folder: &Path, card: &RunCard, shared: &Vector, personal: &[(ClientId, Vector)]) -> Result<(), Error> {
+pub(crate) fn save_models(folder: &Path, card: &RunCard, shared: &Vector, personal: &[(ClientId, Vector)]) -> Result<(), Error> {
     let folder = folder.join("models");
     let path = folder.join(format!("{}-{}-seed{}.safetensors", card.run, slug(&card.label), card.seed));
     let named = std::iter::once(("shared".to_owned(), shared)).chain(personal.iter().map(|(id, x)| (format!("client.{}", id.0), x)));

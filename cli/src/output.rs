@@ -17,7 +17,18 @@ pub struct Output {
 }
 
 /// What a previous experiment may have left, and `--overwrite` may replace.
-const RECORDS: &[&str] = &["manifest.json", "rows.jsonl", "clients.jsonl", "summary.json", "report.html", "experiment.toml", "models", "figures", "rows.csv", "summary.csv"];
+const RECORDS: &[&str] = &[
+    "manifest.json",
+    "rows.jsonl",
+    "clients.jsonl",
+    "summary.json",
+    "report.html",
+    "experiment.toml",
+    "models",
+    "figures",
+    "rows.csv",
+    "summary.csv",
+];
 
 impl Output {
     /// Opens a folder for a new experiment. One that holds anything is refused, unless its records

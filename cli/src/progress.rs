@@ -51,7 +51,15 @@ impl Progress {
     /// A run ended.
     pub fn end(&self, run: &RunSummary) {
         let gap = ["gap", "test.loss", "loss"].iter().find_map(|name| run.last.get(*name).map(|value| format!("{name} {value:.4e}")));
-        let line = format!("{} seed {}: {}, {} rounds, {} in {:.2} s", run.label, run.seed, run.outcome, run.rounds, gap.unwrap_or_default(), run.seconds);
+        let line = format!(
+            "{} seed {}: {}, {} rounds, {} in {:.2} s",
+            run.label,
+            run.seed,
+            run.outcome,
+            run.rounds,
+            gap.unwrap_or_default(),
+            run.seconds
+        );
         match &self.bar {
             Some(bar) => bar.println(line),
             None if self.lines => eprintln!("{line}"),

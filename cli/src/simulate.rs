@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{
-    Abort, Algorithm, Answer, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Metrics, OptimumCard, Plan, Probe, Reference,
-    Roster, Row, RunCard, RunSummary, Score, Seed, Sink, Slot, Summary, Trained, UpDown, Wave, Wire, larger_is_better, train,
+    Abort, Algorithm, Answer, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Metrics, OptimumCard, Plan, Probe,
+    Reference, Roster, Row, RunCard, RunSummary, Score, Seed, Sink, Slot, Summary, Trained, UpDown, Wave, Wire, larger_is_better, train,
 };
 use motet_methods::{Method, Visitor};
 use motet_problems::Problem;
@@ -78,7 +78,12 @@ impl<'a> Simulation<'a> {
                 }
             }
             for method in 0..experiment.methods.len() {
-                runs.extend(experiment.seeds.iter().map(|&seed| Planned { variant, problem: index[&(variant, config.config.seed_of(seed))], method, seed }));
+                runs.extend(experiment.seeds.iter().map(|&seed| Planned {
+                    variant,
+                    problem: index[&(variant, config.config.seed_of(seed))],
+                    method,
+                    seed,
+                }));
             }
         }
         for (variant, method) in runs.iter().map(|r| (r.problem, r.method)) {
@@ -125,7 +130,15 @@ impl<'a> Simulation<'a> {
         if !variant.is_empty() {
             let _ = write!(label, " {variant}");
         }
-        RunCard { run, label, method: entry.kind.clone(), params: entry.params.clone(), problem: planned.problem, seed: planned.seed, ..RunCard::default() }
+        RunCard {
+            run,
+            label,
+            method: entry.kind.clone(),
+            params: entry.params.clone(),
+            problem: planned.problem,
+            seed: planned.seed,
+            ..RunCard::default()
+        }
     }
 
     /// Runs everything, writing as it goes. What was written before an error stays.
@@ -198,7 +211,13 @@ impl Visitor for Simulate<'_, '_> {
     fn visit<M: Method>(mut self, method: M) -> Self::Out {
         let (experiment, built, seed) = (self.of.experiment, &self.of.problems[self.planned.problem], Seed(self.planned.seed));
         let method = Arc::new(method);
-        let host = Host::new(Arc::clone(&method), Arc::clone(&built.problem.population), Arc::new(Memory::default()), Arc::clone(&built.memo), seed);
+        let host = Host::new(
+            Arc::clone(&method),
+            Arc::clone(&built.problem.population),
+            Arc::new(Memory::default()),
+            Arc::clone(&built.memo),
+            seed,
+        );
         let reference = self.reference(&*method, &host);
         self.card.promise = built.promise(&*method);
         let plan = Plan {
@@ -243,7 +262,11 @@ impl Simulate<'_, '_> {
         self.progress.say("finding the minimum to measure from");
         let mut anchors = vec![None; shards.len()];
         let (host, mixed) = (host.clone(), shares.clone());
-        self.of.pool.scatter(shards.len(), move |k| (mixed[k] < 1.0).then(|| host.anchor(ClientId(k as u32))), |k, anchor| anchors[k] = anchor);
+        self.of.pool.scatter(
+            shards.len(),
+            move |k| (mixed[k] < 1.0).then(|| host.anchor(ClientId(k as u32))),
+            |k, anchor| anchors[k] = anchor,
+        );
         let mut key = Sha256::new();
         for (share, anchor) in shares.iter().zip(&anchors) {
             key.update(share.to_le_bytes());
@@ -251,7 +274,8 @@ impl Simulate<'_, '_> {
             anchor.encode(&mut bytes);
             key.update(&bytes);
         }
-        let parts: Vec<Part<'_>> = (0..shards.len()).map(|k| Part { alpha: shares[k], local: anchors[k].as_ref(), objective: &*shards[k].train }).collect();
+        let parts: Vec<Part<'_>> =
+            (0..shards.len()).map(|k| Part { alpha: shares[k], local: anchors[k].as_ref(), objective: &*shards[k].train }).collect();
         // Ten times the run, as the product asks where no minimiser exists.
         let found = || match minimise(&parts, 10 * experiment.run.rounds.max(1000)) {
             Ok(best) => Some((
@@ -266,7 +290,13 @@ impl Simulate<'_, '_> {
     }
 
     /// Every client's final scores and models.
-    fn clients<M: Method>(&mut self, method: &M, trained: &Trained<M>, plan: &Plan, fleet: &mut dyn Fleet<M>) -> Result<Vec<ClientRow>, Error> {
+    fn clients<M: Method>(
+        &mut self,
+        method: &M,
+        trained: &Trained<M>,
+        plan: &Plan,
+        fleet: &mut dyn Fleet<M>,
+    ) -> Result<Vec<ClientRow>, Error> {
         let count = self.of.problems[self.planned.problem].problem.shards.len().min(MOST_CLIENTS);
         let ids: Vec<ClientId> = (0..count as u32).map(ClientId).collect();
         let look = Look { gradient: false, model: self.of.experiment.run.models, ..plan.look };

@@ -116,6 +116,14 @@ fn clients_that_share_nothing_are_never_asked_and_deploy_their_own_optimum() {
 }
 
 #[test]
+fn clients_that_share_nothing_still_count_in_the_average() {
+    let lab = Lab::new(q3());
+    let method = Flix { step: Rate::Given(0.3.try_into().unwrap()), ..flix(&[0.0, 0.5, 1.0], "zeros") };
+    // x¹ = γ/n Σ αᵢ² Aᵢ cᵢ = 0.3/3 (¼ (0, 1) + (−1, 3))
+    all_close(&lab.iterate(&method, 1), &[-0.1, 0.325]);
+}
+
+#[test]
 fn if_nobody_shares_nothing_is_sent() {
     let (lab, method) = (Lab::new(lrs(4, 6, 3)), flix(&[0.0; 4], "one-shot"));
     let (rows, trained) = lab.run(&method, lab.zeros(), &Plan::new(3, Seed(1)));

@@ -108,9 +108,8 @@ fn with_kind(kind: &str, params: &Map<String, Value>) -> Value {
 
 fn problems(document: &Document, value: &Value) -> Result<Vec<Variant<ProblemConfig>>, ConfigError> {
     let choices = expand(value).map_err(|path| document.wrong(&format!("problem.{path}"), EMPTY_GRID))?;
-    let read = |choice: super::grid::Choice| {
-        Ok(Variant { config: document.section("problem", choice.value)?, label: describe(&choice.chosen) })
-    };
+    let read =
+        |choice: super::grid::Choice| Ok(Variant { config: document.section("problem", choice.value)?, label: describe(&choice.chosen) });
     choices.into_iter().map(read).collect()
 }
 

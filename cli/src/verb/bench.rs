@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use motet_core::{
-    Abort, Algorithm, Answer, ClientId, Fleet, Host, Memo, Plan, Population, Probe, Rhythm, Roster, Score, Seed, Shard, Slot, Vector, Wave, train,
+    Abort, Algorithm, Answer, ClientId, Fleet, Host, Memo, Plan, Population, Probe, Rhythm, Roster, Score, Seed, Shard, Slot, Vector, Wave,
+    train,
 };
 use motet_methods::flix::Flix;
 use motet_problems::{Dataset, Examples, Matrix, ModelConfig, Targets};

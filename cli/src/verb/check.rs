@@ -52,7 +52,8 @@ impl CheckArgs {
         let mut estimates = vec![];
         for (card, planned) in manifest.runs.iter().zip(simulation.runs()) {
             if card.seed == experiment.seeds[0] {
-                let trial = Trial { built: &simulation.problems()[card.problem], pool: &pool, label: &card.label, rounds: experiment.run.rounds };
+                let trial =
+                    Trial { built: &simulation.problems()[card.problem], pool: &pool, label: &card.label, rounds: experiment.run.rounds };
                 estimates.push(visit(&experiment.methods[planned.method()], trial)?);
             }
         }
@@ -82,8 +83,13 @@ impl Visitor for Trial<'_> {
         let promise = self.built.promise(&method);
         let (method, seed) = (Arc::new(method), Seed(0));
         let problem = &self.built.problem;
-        let host =
-            Host::new(Arc::clone(&method), Arc::clone(&problem.population), Arc::new(Memory::default()), Arc::clone(&self.built.memo), seed);
+        let host = Host::new(
+            Arc::clone(&method),
+            Arc::clone(&problem.population),
+            Arc::new(Memory::default()),
+            Arc::clone(&self.built.memo),
+            seed,
+        );
         let run = |rounds: u64| {
             let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(rounds, seed) };
             let mut fleet = Threads::new(host.clone(), Arc::clone(self.pool));
@@ -98,7 +104,10 @@ impl Visitor for Trial<'_> {
         let bytes_per_round = [(some.1 - none.1) / TRIAL, (some.2 - none.2) / TRIAL];
         Estimate {
             label: self.label.to_owned(),
-            rounds_to: promise.as_ref().filter(|p| p.factor < 1.0).map(|p| [1e-3f64, 1e-6, 1e-9].map(|eps| (eps.ln() / p.factor.ln()).ceil() as u64)),
+            rounds_to: promise
+                .as_ref()
+                .filter(|p| p.factor < 1.0)
+                .map(|p| [1e-3f64, 1e-6, 1e-9].map(|eps| (eps.ln() / p.factor.ln()).ceil() as u64)),
             promise,
             seconds_per_round,
             bytes_per_round,
@@ -114,7 +123,11 @@ fn page(experiment: &Experiment, problems: &[ProblemCard], estimates: &[Estimate
     for p in problems {
         text.push_str(&format!("Problem: {}\n  {} clients, dimension {}, {} examples\n", p.about, p.clients, p.dim, p.examples));
         if let (Some([_, l, l_max]), Some([mu_min, mu, _])) = (p.smoothness, p.convexity) {
-            text.push_str(&format!("  L = {l:.6} (largest {l_max:.6}), mu = {mu:.6}, kappa = {:.2} (worst client {:.2})\n", l / mu, l_max / mu_min));
+            text.push_str(&format!(
+                "  L = {l:.6} (largest {l_max:.6}), mu = {mu:.6}, kappa = {:.2} (worst client {:.2})\n",
+                l / mu,
+                l_max / mu_min
+            ));
         }
     }
     for e in estimates {
@@ -126,7 +139,11 @@ fn page(experiment: &Experiment, problems: &[ProblemCard], estimates: &[Estimate
             ));
         }
         let [up, down] = e.bytes;
-        text.push_str(&format!("  cost: {:.1} us a round, {:.2} s in all; {up} bytes up, {down} bytes down\n", 1e6 * e.seconds_per_round, e.seconds));
+        text.push_str(&format!(
+            "  cost: {:.1} us a round, {:.2} s in all; {up} bytes up, {down} bytes down\n",
+            1e6 * e.seconds_per_round,
+            e.seconds
+        ));
     }
     let (runs, memory, seconds) = (&total["runs"], total["memory_bytes"].as_u64().unwrap_or(0), total["seconds"].as_f64().unwrap_or(0.0));
     text.push_str(&format!("Estimate: {runs} runs, {:.1} MB of data, {seconds:.1} s without probes\n", memory as f64 / 1e6));

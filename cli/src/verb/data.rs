@@ -13,7 +13,9 @@ use crate::error::Error;
 
 /// Look at the data folder, or at a source and its split.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  motet data list\n  motet data show mushrooms.toml\n\nThe data folder is $MOTET_DATA, or `motet` in your data directory.")]
+#[command(
+    after_help = "Examples:\n  motet data list\n  motet data show mushrooms.toml\n\nThe data folder is $MOTET_DATA, or `motet` in your data directory."
+)]
 pub struct DataArgs {
     #[command(subcommand)]
     what: What,
@@ -82,7 +84,10 @@ fn page(census: &Census) -> String {
     let most = census.clients.iter().flat_map(|c| &c.labels).copied().max().unwrap_or(1).max(1);
     for (k, client) in census.clients.iter().enumerate().take(LISTED) {
         let bars: String = client.labels.iter().map(|&n| bar(n, most)).collect();
-        text.push_str(&format!("  {k:>6}  {:>6}  {:>10}  {:>6}  {bars} {:?}\n", client.train, client.validation, client.test, client.labels));
+        text.push_str(&format!(
+            "  {k:>6}  {:>6}  {:>10}  {:>6}  {bars} {:?}\n",
+            client.train, client.validation, client.test, client.labels
+        ));
     }
     if census.clients.len() > LISTED {
         text.push_str(&format!("  … and {} more\n", census.clients.len() - LISTED));

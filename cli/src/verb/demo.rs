@@ -12,7 +12,9 @@ use crate::output::Output;
 
 /// Run the built-in experiment; needs no file and no download.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  motet demo --out first-look\n\nThe experiment it ran is left as experiment.toml: change it and use `motet run`.")]
+#[command(
+    after_help = "Example:\n  motet demo --out first-look\n\nThe experiment it ran is left as experiment.toml: change it and use `motet run`."
+)]
 pub struct DemoArgs {
     #[command(flatten)]
     how: HowArgs,

@@ -28,11 +28,13 @@ enum What {
 
 impl What {
     fn entries(self) -> Vec<Value> {
-        let parameters = |list: &[(&str, &str)]| -> Value { list.iter().map(|(name, about)| ((*name).to_owned(), json!(about))).collect::<serde_json::Map<_, _>>().into() };
+        let parameters = |list: &[(&str, &str)]| -> Value {
+            list.iter().map(|(name, about)| ((*name).to_owned(), json!(about))).collect::<serde_json::Map<_, _>>().into()
+        };
         match self {
             What::Methods => CARDS.iter().map(|c| json!({ "name": c.name, "about": c.about, "paper": c.paper, "parameters": parameters(c.parameters) })).collect(),
             What::Sources => SOURCES.iter().map(|c| json!({ "name": c.name, "about": c.about, "parameters": parameters(c.parameters) })).collect(),
-            What::Models => MODELS.iter().map(|c| json!({ "name": c.name, "about": c.about, "parameters": parameters(c.parameters) })).collect(),
+            What::Models => MODELS.iter().map(|c| json!({ "name": c.name, "about": c.about, "parameters": parameters(&c.parameters.iter().map(|p| p.split_once(" = ").unwrap_or((p, ""))).collect::<Vec<_>>()) })).collect(),
             What::Splits => SPLITS.iter().map(|c| json!({ "name": c.name, "about": c.about, "parameters": parameters(c.parameters) })).collect(),
             What::Experiments => EXPERIMENTS.iter().map(|b| json!({ "name": b.name, "about": about(b.text) })).collect(),
         }

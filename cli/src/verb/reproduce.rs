@@ -14,7 +14,9 @@ use crate::output::slug;
 
 /// Run bundled paper experiments and check each one's claims.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  motet reproduce flix/fig2-mushrooms\n  motet reproduce flix            (all of one paper)\n  motet reproduce --all --size paper --out results")]
+#[command(
+    after_help = "Examples:\n  motet reproduce flix/fig2-mushrooms\n  motet reproduce flix            (all of one paper)\n  motet reproduce --all --size paper --out results"
+)]
 pub struct ReproduceArgs {
     /// Which: <paper>/<figure>, or a paper for all of its figures
     #[arg(required_unless_present = "all")]
