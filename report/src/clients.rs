@@ -14,7 +14,7 @@ pub struct ClientTable {
     pub metric: String,
     /// The groups that measured it: own models first, then one for all, then mixtures, then the rest.
     pub columns: Vec<usize>,
-    /// By client.
+    /// By problem and client: client 3 of another draw of the data is somebody else.
     pub lines: Vec<ClientLine>,
     /// Clients left out.
     pub omitted: usize,
@@ -23,6 +23,8 @@ pub struct ClientTable {
 /// One client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientLine {
+    /// Which of the manifest's problems it belongs to.
+    pub problem: usize,
     /// Which client.
     pub client: u32,
     /// Its training examples.
@@ -34,6 +36,8 @@ pub struct ClientLine {
 /// How much a client gains by the mixture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
+    /// Which of the manifest's problems it belongs to.
+    pub problem: usize,
     /// Which client.
     pub client: u32,
     /// Over its own model, as a fraction; positive is better.
@@ -49,13 +53,14 @@ impl ClientTable {
     /// None if no client has the metric.
     pub fn new(comparison: &Comparison<'_>, metric: &str) -> Option<Self> {
         let mut columns: Vec<usize> = vec![];
-        let mut cells: BTreeMap<(u32, usize), Vec<f64>> = BTreeMap::new();
-        let mut examples: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut cells: BTreeMap<(usize, u32, usize), Vec<f64>> = BTreeMap::new();
+        let mut examples: BTreeMap<(usize, u32), u64> = BTreeMap::new();
         for (at, group) in comparison.groups.iter().enumerate() {
-            for row in group.runs.iter().flat_map(|run| &run.clients) {
+            let rows = group.runs.iter().flat_map(|run| run.clients.iter().map(|row| (run.card.problem, *row)));
+            for (problem, row) in rows {
                 let Some(&value) = row.metrics.get(metric) else { continue };
-                cells.entry((row.client, at)).or_default().push(value);
-                examples.insert(row.client, row.examples);
+                cells.entry((problem, row.client, at)).or_default().push(value);
+                examples.insert((problem, row.client), row.examples);
                 if columns.last() != Some(&at) {
                     columns.push(at);
                 }
@@ -67,9 +72,9 @@ impl ClientTable {
             Some(Role::Mixture) => 2,
             None => 3,
         });
-        let line = |(&client, &examples): (&u32, &u64)| {
-            let values = columns.iter().map(|&at| cells.get(&(client, at)).map_or(f64::NAN, |v| mean(v))).collect();
-            ClientLine { client, examples, values }
+        let line = |(&(problem, client), &examples): (&(usize, u32), &u64)| {
+            let values = columns.iter().map(|&at| cells.get(&(problem, client, at)).map_or(f64::NAN, |v| mean(v))).collect();
+            ClientLine { problem, client, examples, values }
         };
         let lines: Vec<_> = examples.iter().take(MOST_CLIENTS).map(line).collect();
         let omitted = examples.len() - lines.len();
@@ -84,8 +89,12 @@ impl ClientTable {
         let over = |line: &ClientLine, rival: Option<usize>| {
             rival.map(|r| gain(&self.metric, line.values[mixture], line.values[r])).filter(|g| g.is_finite())
         };
-        let gains =
-            self.lines.iter().map(|line| Gain { client: line.client, over_local: over(line, local), over_global: over(line, global) });
+        let gains = self.lines.iter().map(|line| Gain {
+            problem: line.problem,
+            client: line.client,
+            over_local: over(line, local),
+            over_global: over(line, global),
+        });
         gains.filter(|g| g.over_local.is_some() || g.over_global.is_some()).collect()
     }
 }

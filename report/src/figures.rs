@@ -8,6 +8,9 @@ use crate::compare::{Axis, Comparison, Curve, Point, is_variant, largest, least,
 use crate::mixture::{AlphaCurve, Contest, Station, alpha_curves, better, judging};
 use crate::number;
 
+/// In percent: one client at −600 must not flatten two hundred others.
+const MOST_GAIN: f64 = 100.0;
+
 /// The style of every group, the same in all pictures.
 pub(crate) fn group_styles(comparison: &Comparison<'_>) -> Vec<Style> {
     let alpha = |g: &crate::Group<'_>| g.alpha().map(|a| a.to_string());
@@ -106,7 +109,11 @@ pub(crate) fn gains(table: &ClientTable, contest: &Contest) -> Option<Plot> {
     let mut gains = table.gains(contest);
     gains.sort_by(|a, b| key(a).total_cmp(&key(b)));
     let over = |label: &str, colour: usize, pick: fn(&Gain) -> Option<f64>| {
-        let points: Vec<Mark> = gains.iter().enumerate().filter_map(|(k, g)| Some(mark((k + 1) as f64, 100.0 * pick(g)?))).collect();
+        let points: Vec<Mark> = gains
+            .iter()
+            .enumerate()
+            .filter_map(|(k, g)| Some(mark((k + 1) as f64, (100.0 * pick(g)?).clamp(-MOST_GAIN, MOST_GAIN))))
+            .collect();
         let style = Style { colour, dash: 0, mark: colour };
         (!points.is_empty()).then(|| Line { group: colour, label: label.into(), style, draw: Draw::Dots, points, bound: vec![] })
     };
@@ -116,6 +123,8 @@ pub(crate) fn gains(table: &ClientTable, contest: &Contest) -> Option<Plot> {
         .collect();
     let values = || lines.iter().flat_map(|l| &l.points).map(|p| p.y);
     let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
+    let cut = values().any(|v| v.abs() >= MOST_GAIN);
+    let beyond = if cut { format!(" Beyond {MOST_GAIN} % either way, clients stand at the edge.") } else { String::new() };
     (!lines.is_empty()).then(|| Plot {
         name: format!("clients-{}", file_name(&table.metric)),
         title: format!("gain in {} per client, by the best mixture", title(&table.metric)),
@@ -123,7 +132,7 @@ pub(crate) fn gains(table: &ClientTable, contest: &Contest) -> Option<Plot> {
         y: ("gain, %".into(), Scale::linear_to_ticks(low, high)),
         notes: vec![],
         unit: "",
-        caption: "Above zero, the mixture serves the client better.".into(),
+        caption: format!("Above zero, the mixture serves the client better.{beyond}"),
         lines,
     })
 }

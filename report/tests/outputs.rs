@@ -270,6 +270,19 @@ fn each_client_has_its_best_marked_and_more_than_two_hundred_are_cut_off() {
 }
 
 #[test]
+fn the_same_number_in_another_draw_of_the_data_is_another_client() {
+    let mut folders = small();
+    folders[0].1.manifest.runs[1].problem = 1; // the second seed has data of its own
+    for (run, loss) in [(0, 0.4), (1, 0.6), (2, 0.5)] {
+        folders[0].1.clients.push(ClientRow { run, client: 7, examples: 10, metrics: metrics(&[("test.loss", loss)]) });
+    }
+    let table = ClientTable::new(&Comparison::new(&folders), "test.loss").unwrap();
+    let lines: Vec<_> = table.lines.iter().map(|l| (l.problem, l.client, l.values[1])).collect();
+    assert_eq!(lines, [(0, 7, 0.4), (1, 7, 0.6)]);
+    assert!(file(&folders, "report.html").contains(">7 of problem 2<"));
+}
+
+#[test]
 fn files_land_where_they_are_said_to_and_unknown_outputs_are_named() {
     let out = tempfile::tempdir().unwrap();
     let written = render(&small(), out.path()).unwrap();

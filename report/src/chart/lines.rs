@@ -175,8 +175,13 @@ impl Line {
             self.whiskers(m, frame);
         }
         let surface = theme.paint(Ink::Surface);
+        let size = match self.draw {
+            Draw::Curve => 4.0,
+            Draw::Dots if self.points.len() > 60 => 3.2,
+            Draw::Stations | Draw::Dots => 4.6,
+        };
         for (x, y) in self.marked(frame, &stretches, phase) {
-            let at = format!("translate({} {}) scale({})", px(x), px(y), if self.draw == Draw::Curve { "4" } else { "4.6" });
+            let at = format!("translate({} {}) scale({})", px(x), px(y), size);
             m.leaf(
                 "path",
                 &[

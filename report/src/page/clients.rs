@@ -78,10 +78,12 @@ fn write_table(m: &mut Markup, comparison: &Comparison<'_>, table: &ClientTable)
     m.close();
     m.close();
     m.open("tbody", &[]);
+    let several = table.lines.iter().any(|line| line.problem != table.lines[0].problem);
     for line in &table.lines {
+        let name = if several { format!("{} of problem {}", line.client, line.problem + 1) } else { line.client.to_string() };
         let best = line.best(&table.metric);
         m.open("tr", &[]);
-        m.element("td", &[("class", &"word")], &line.client.to_string());
+        m.element("td", &[("class", &"word")], &name);
         m.element("td", &[], &number::count(line.examples));
         for (k, value) in line.values.iter().enumerate() {
             m.element("td", &[("class", &if best.contains(&k) { "best" } else { "" })], &number::short(*value));
