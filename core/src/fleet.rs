@@ -71,6 +71,18 @@ pub struct Answer<R> {
     pub reply: R,
     /// What the client computed for it.
     pub work: Work,
+    /// Is every number of the reply finite? Looked at where the reply is made or received, in parallel,
+    /// and never taken from the wire.
+    pub finite: bool,
+}
+
+impl<R: Wire> Answer<R> {
+    /// A reply, looked at.
+    pub fn new(mut reply: R, work: Work) -> Self {
+        let mut finite = true;
+        reply.vectors(&mut |v| finite &= v.is_finite());
+        Self { reply, work, finite }
+    }
 }
 
 impl<R: Wire> Wire for Answer<R> {
@@ -87,7 +99,7 @@ impl<R: Wire> Wire for Answer<R> {
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let reply = R::decode(from)?;
-        Ok(Self { reply, work: Work { gradients: u64::decode(from)?, values: u64::decode(from)? } })
+        Ok(Self::new(reply, Work { gradients: u64::decode(from)?, values: u64::decode(from)? }))
     }
     fn vectors(&mut self, each: &mut dyn FnMut(&mut Vector)) {
         self.reply.vectors(each);
@@ -139,8 +151,12 @@ impl Wire for Heard {
         }
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
-        let mut heard = Heard::default();
-        for _ in 0..u32::decode(from)? {
+        // Read from our own checkpoints only: scattered clients take a page each.
+        let (mut heard, count) = (Heard::default(), u32::decode(from)?);
+        if count as usize > from.left() / 20 {
+            return Err(WireError::Short);
+        }
+        for _ in 0..count {
             let client = ClientId(u32::decode(from)?);
             heard.set(client, Some(Slot::decode(from)?));
         }

@@ -8,7 +8,7 @@ use crate::fleet::{Answer, Look, Probe, Roster, Score};
 use crate::memo::Memo;
 use crate::message::{Reader, Wire, WireError};
 use crate::objective::{Batch, Objective};
-use crate::seed::{Purpose, Rng, Seed, Slot};
+use crate::seed::{Noise, Purpose, Rng, Seed, Slot};
 use crate::site::{Meter, Site, Work};
 use crate::store::{Store, StoreError};
 use crate::vector::Vector;
@@ -194,7 +194,7 @@ impl<A: Algorithm> Host<A> {
             return Ok(None);
         };
         let (mut state, mut buffers) = (state.clone(), buffers.clone());
-        let mut site = self.site(id, &shard, self.seed.client(slot, id), &mut buffers, Some(self.noise(slot, id)));
+        let mut site = self.site(id, &shard, self.seed.client(slot, id), &mut buffers, Some(self.seed.noise(slot, id)));
         let reply = self.algorithm.answer(&mut state, ask, &mut site);
         let mut work = site.work();
         if heard.is_none() {
@@ -202,7 +202,7 @@ impl<A: Algorithm> Host<A> {
         }
         kept.keep(Version { slot: Some(slot), state, buffers });
         self.store.put(id, kept)?;
-        Ok(Some(Answer { reply, work }))
+        Ok(Some(Answer::new(reply, work)))
     }
 
     /// A client that keeps nothing needs no store and no versions: every state it ever had is equal.
@@ -213,21 +213,19 @@ impl<A: Algorithm> Host<A> {
     fn answer_afresh(&self, id: ClientId, shard: &Shard, slot: Slot, heard: Option<Slot>, ask: &A::Ask) -> Answer<A::Reply> {
         let mut buffers = None;
         let mut work = Work::default();
-        let mut entry = self.site(id, shard, self.seed.fixed(id, Purpose::Entry), &mut buffers, None);
-        let mut state = self.algorithm.client(&mut entry);
-        if heard.is_none() {
+        // All states are equal, so that of a client already heard need not be made: no bytes hold it.
+        let known = heard.and_then(|_| A::Client::decode(&mut Reader::new(&[])).ok());
+        let mut state = known.unwrap_or_else(|| {
+            let mut entry = self.site(id, shard, self.seed.fixed(id, Purpose::Entry), &mut buffers, None);
+            let state = self.algorithm.client(&mut entry);
             work += entry.work();
             work += entry.memo_work;
-        }
-        let mut site = self.site(id, shard, self.seed.client(slot, id), &mut buffers, Some(self.noise(slot, id)));
+            state
+        });
+        let mut site = self.site(id, shard, self.seed.client(slot, id), &mut buffers, Some(self.seed.noise(slot, id)));
         let reply = self.algorithm.answer(&mut state, ask, &mut site);
         work += site.work();
-        Answer { reply, work }
-    }
-
-    /// The key of dropout and augmentation for one ask.
-    fn noise(&self, slot: Slot, id: ClientId) -> u64 {
-        self.seed.0 ^ (slot.round << 32) ^ (u64::from(slot.attempt) << 56) ^ (u64::from(slot.exchange) << 48) ^ u64::from(id.0)
+        Answer::new(reply, work)
     }
 
     /// Scores what the client would deploy. Uses no dice of the run and changes no state.
@@ -304,7 +302,7 @@ impl<A: Algorithm> Host<A> {
         Kept { versions: vec![Version { slot: None, state, buffers }], entry }
     }
 
-    fn site<'a>(&'a self, id: ClientId, shard: &'a Shard, rng: Rng, buffers: &'a mut Option<Vector>, noise: Option<u64>) -> Site<'a> {
+    fn site<'a>(&'a self, id: ClientId, shard: &'a Shard, rng: Rng, buffers: &'a mut Option<Vector>, noise: Option<Noise>) -> Site<'a> {
         let train = match noise {
             Some(key) => Meter::noisy(&*shard.train, key),
             None => Meter::new(&*shard.train),

@@ -41,7 +41,7 @@ pub use record::{
 };
 pub use round::{Abort, Cohort, Round};
 pub use sampling::Sampling;
-pub use seed::{Purpose, Rng, Seed, Slot};
+pub use seed::{Noise, Purpose, Rng, Seed, Slot};
 pub use site::{Meter, Site, Work};
 pub use store::{Store, StoreError};
 pub use train::{Plan, Reference, Rhythm, Stop, TrainError, Trained, train};

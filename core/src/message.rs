@@ -161,8 +161,8 @@ impl<T: Wire> Wire for Vec<T> {
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let n = u32::decode(from)? as usize;
-        // Each element takes at least a byte, unless it is empty: a short message cannot claim many.
-        if n > from.left() && size_of::<T>() > 0 {
+        // Each element takes at least a byte: a short message cannot claim many.
+        if n > from.left() {
             return Err(WireError::Short);
         }
         let mut items = Vec::new();

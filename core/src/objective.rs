@@ -1,5 +1,6 @@
 //! Local objectives: fᵢ as the algorithms see it.
 
+use crate::seed::Noise;
 use crate::update::Update;
 use crate::vector::{Precision, Vector};
 
@@ -65,7 +66,7 @@ pub struct Batch<'a> {
     /// Which examples.
     pub rows: Rows<'a>,
     /// The dice of dropout and augmentation; their absence means evaluation.
-    pub noise: Option<u64>,
+    pub noise: Option<Noise>,
     /// The model's own unshared numbers, if it has any.
     pub buffers: Option<&'a mut Vector>,
 }

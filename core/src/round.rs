@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::algorithm::{Algorithm, ClientId};
 use crate::fleet::{Answer, Asks, Fleet, Heard, Roster, Wave};
 use crate::ledger::{Direction, Ledger};
-use crate::message::Wire;
 use crate::sampling::Sampling;
 use crate::seed::{Rng, Seed, Slot};
 use crate::store::StoreError;
@@ -184,12 +183,10 @@ impl<'a, A: Algorithm> Round<'a, A> {
         self.slot.exchange += 1;
         let mut answered = Vec::with_capacity(to.len());
         let mut bad = None;
-        let mut hear = |ledger: &mut Ledger, id: ClientId, mut answer: Answer<A::Reply>| {
+        let mut hear = |ledger: &mut Ledger, id: ClientId, answer: Answer<A::Reply>| {
             ledger.book(Direction::Up, &answer.reply, 1);
             ledger.book_work(answer.work);
-            let mut finite = true;
-            answer.reply.vectors(&mut |v| finite &= v.is_finite());
-            if !finite {
+            if !answer.finite {
                 bad.get_or_insert(id);
             }
             if bad.is_none() {

@@ -82,6 +82,11 @@ impl Seed {
         self.dice(Slot { round: index, attempt: 0, exchange: 0 }, 0, Purpose::Problem)
     }
 
+    /// The noise of a client's first gradient for one ask.
+    pub(crate) fn noise(self, slot: Slot, client: ClientId) -> Noise {
+        Noise { seed: self, slot, client, call: 0 }
+    }
+
     /// The dice of one place. All coordinates are the key: no two places collide.
     pub fn dice(self, slot: Slot, client: u32, purpose: Purpose) -> Rng {
         let mut key = [0u8; 32];
@@ -93,6 +98,38 @@ impl Seed {
         key[28..32].copy_from_slice(&(purpose as u32).to_le_bytes());
         Rng { key, stream: None }
     }
+}
+
+/// Where dropout and augmentation take their dice from: the place of one gradient in the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Noise {
+    seed: Seed,
+    slot: Slot,
+    client: ClientId,
+    call: u64,
+}
+
+impl Noise {
+    /// The place as one number, computed only by models that have noise: each coordinate is mixed in
+    /// turn, so that no two change the key alike.
+    pub fn key(self) -> u64 {
+        let Noise { seed, slot, client, call } = self;
+        let place = [slot.round, slot.attempt.into(), slot.exchange.into(), client.0.into(), call, Purpose::Noise as u64];
+        place.into_iter().fold(scramble(seed.0), |key, coordinate| scramble(key ^ coordinate))
+    }
+
+    /// The noise of the next gradient.
+    pub(crate) fn next(self) -> Self {
+        Self { call: self.call + 1, ..self }
+    }
+}
+
+/// The finaliser of SplitMix64: a bijection in which every input bit reaches every output bit.
+fn scramble(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
 }
 
 /// A stream of dice.
@@ -196,6 +233,17 @@ mod tests {
         add(Seed(0).dice(Slot { exchange: 4, ..slot }, 4, Purpose::Client));
         add(Seed(0).dice(slot, 5, Purpose::Client));
         add(Seed(0).dice(slot, 4, Purpose::Noise));
+    }
+
+    #[test]
+    fn noise_keys_of_different_places_differ() {
+        let mut seen = std::collections::BTreeSet::new();
+        for (round, exchange, client, seed) in
+            [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1), (1 << 16, 0, 0, 0), (1 << 24, 0, 0, 0)]
+        {
+            let first = Seed(seed).noise(Slot { round, attempt: 0, exchange }, ClientId(client));
+            assert!(seen.insert(first.key()) && seen.insert(first.next().key()));
+        }
     }
 
     #[test]

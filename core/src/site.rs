@@ -3,7 +3,7 @@
 use crate::algorithm::ClientId;
 use crate::memo::Memo;
 use crate::objective::{Batch, Constants, Objective, Rows};
-use crate::seed::{Purpose, Rng, Seed};
+use crate::seed::{Noise, Purpose, Rng, Seed};
 use crate::update::Update;
 use crate::vector::{Precision, Vector};
 
@@ -72,7 +72,7 @@ pub struct Meter<'a> {
     objective: &'a dyn Objective,
     work: Work,
     /// Key of dropout and augmentation; each differentiation takes the next.
-    noise: Option<u64>,
+    noise: Option<Noise>,
 }
 
 impl std::fmt::Debug for Meter<'_> {
@@ -87,7 +87,7 @@ impl<'a> Meter<'a> {
         Self { objective, work: Work::default(), noise: None }
     }
 
-    pub(crate) fn noisy(objective: &'a dyn Objective, noise: u64) -> Self {
+    pub(crate) fn noisy(objective: &'a dyn Objective, noise: Noise) -> Self {
         Self { objective, work: Work::default(), noise: Some(noise) }
     }
 
@@ -163,9 +163,8 @@ impl<'a> Meter<'a> {
 
     fn batch<'b>(&mut self, rows: Rows<'b>, gradients: u64) -> Batch<'b> {
         self.work.gradients += gradients * self.touched(rows);
-        if let Some(key) = &mut self.noise {
-            *key = key.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        }
-        Batch { rows, noise: self.noise, buffers: None }
+        let noise = self.noise;
+        self.noise = noise.map(Noise::next);
+        Batch { rows, noise, buffers: None }
     }
 }

@@ -101,7 +101,7 @@ proptest! {
         survives(&score);
         survives(&update);
         survives(&Update::Dense(vector.clone()));
-        survives(&Answer { reply: vector, work: Work { gradients, values: 3 } });
+        survives(&Answer::new(vector, Work { gradients, values: 3 }));
     }
 
     #[test]

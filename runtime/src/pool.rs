@@ -75,8 +75,8 @@ impl Pool {
         if self.threads == 1 || count <= 1 {
             return (0..count).for_each(|k| each(k, work(k)));
         }
-        // Eight chunks a thread: few enough to be cheap, many enough to even out unequal clients.
-        let chunk = (count / (8 * self.threads)).clamp(1, 64);
+        // Sixteen chunks a thread: few enough to be cheap, many enough that the last one is short.
+        let chunk = (count / (16 * self.threads)).clamp(1, 64);
         let cells = (0..count.div_ceil(chunk)).map(|_| Cell::default()).collect();
         let list = Arc::new(List { work, count, chunk, next: AtomicUsize::new(0), cells });
         self.shared.publish(Arc::clone(&list) as Arc<dyn Task>);

@@ -1,0 +1,153 @@
+//! Wrong input: one clear line and exit code 2, and nothing is written.
+
+mod stage;
+
+use stage::{SMALL, Stage};
+
+/// Runs an experiment that must be refused and returns what was said.
+fn refused(stage: &Stage, args: &[&str]) -> String {
+    let output = stage.motet(args);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{args:?} said {said}");
+    assert!(output.stdout.is_empty(), "{args:?} printed a result");
+    assert_eq!(said.trim_end().lines().count(), 1, "{args:?} said {said}");
+    assert!(!said.contains("panicked"), "{said}");
+    assert!(!stage.path().join("motet-runs").exists(), "{args:?} left something behind");
+    said
+}
+
+fn refused_text(text: &str) -> String {
+    let stage = Stage::new();
+    stage.write("e.toml", text);
+    refused(&stage, &["run", "e.toml"])
+}
+
+fn contains_all(said: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(said.contains(part), "\"{part}\" is not in: {said}");
+    }
+}
+
+/// SMALL on a LIBSVM file.
+fn on_file(path: &str, clients: u32) -> String {
+    let source = SMALL.find("source").unwrap();
+    let end = SMALL.find("[run]").unwrap();
+    let problem = format!(
+        "source = {{ kind = 'libsvm', path = '{path}' }}\nsplit = {{ kind = 'contiguous', clients = {clients} }}\nmodel = {{ kind = 'logistic', l2 = 0.1 }}\n\n"
+    );
+    format!("{}{problem}{}", &SMALL[..source], &SMALL[end..])
+}
+
+#[test]
+fn a_missing_experiment_file() {
+    contains_all(&refused(&Stage::new(), &["run", "nowhere.toml"]), &["nowhere.toml", "No such file"]);
+}
+
+#[test]
+fn a_missing_data_file() {
+    contains_all(&refused_text(&on_file("no-such-data", 2)), &["e.toml", "no-such-data"]);
+}
+
+#[test]
+fn an_empty_data_file() {
+    let stage = Stage::new();
+    stage.write("void.txt", "");
+    stage.write("e.toml", &on_file("void.txt", 2));
+    contains_all(&refused(&stage, &["run", "e.toml"]), &["void.txt", "no examples"]);
+}
+
+#[test]
+fn letters_in_a_data_file() {
+    let stage = Stage::new();
+    stage.write("odd.txt", "1 1:0.5\n-1 2:zwei\n");
+    stage.write("e.toml", &on_file("odd.txt", 2));
+    contains_all(&refused(&stage, &["run", "e.toml"]), &["odd.txt", "line 2", "zwei"]);
+}
+
+#[test]
+fn more_clients_than_rows() {
+    let stage = Stage::new();
+    stage.write("few.txt", "1 1:0.5\n-1 2:1\n");
+    stage.write("e.toml", &on_file("few.txt", 3));
+    contains_all(&refused(&stage, &["run", "e.toml"]), &["3", "2"]);
+}
+
+#[test]
+fn alpha_out_of_range() {
+    let said = refused_text(&SMALL.replace("[1.0, 0.5]", "[1.5]"));
+    contains_all(&said, &["e.toml", "method[2].alpha", "from 0 to 1", "1.5"]);
+}
+
+#[test]
+fn an_unknown_method() {
+    let said = refused_text(&SMALL.replace("\"flix\"", "\"flux\""));
+    contains_all(&said, &["method[2].kind", "flux", "did you mean \"flix\"?"]);
+}
+
+#[test]
+fn an_unknown_key_at_every_level() {
+    contains_all(&refused_text(&SMALL.replace("seeds =", "seedz =")), &["seedz", "did you mean \"seeds\"?"]);
+    contains_all(&refused_text(&SMALL.replace("rounds =", "round =")), &["run", "`round`", "did you mean `rounds`?"]);
+    contains_all(
+        &refused_text(&SMALL.replace("kind  = \"flix\"", "kind  = \"flix\"\nsteps = 3")),
+        &["method[2]", "`steps`", "did you mean `step`?"],
+    );
+    contains_all(&refused_text(&SMALL.replace("intercept", "intrecept")), &["problem", "intrecept", "did you mean `intercept`?"]);
+}
+
+#[test]
+fn a_negative_number_of_rounds() {
+    contains_all(&refused_text(&SMALL.replace("rounds = 20", "rounds = -1")), &["run.rounds", "-1"]);
+}
+
+#[test]
+fn an_empty_grid() {
+    contains_all(&refused_text(&SMALL.replace("[1.0, 0.5]", "[]")), &["method[2].alpha.grid", "at least one value"]);
+}
+
+#[test]
+fn a_list_of_alphas_of_the_wrong_length() {
+    let said = refused_text(&SMALL.replace("{ grid = [1.0, 0.5] }", "{ per_client = [0.1, 0.2] }"));
+    contains_all(&said, &["method[2]", "2 clients", "has 6"]);
+}
+
+#[test]
+fn a_claim_that_is_not_one() {
+    let stage = Stage::new();
+    stage.write("e.toml", &SMALL.replace("final(flix, gap)", "finl(flix, gap)"));
+    let output = stage.motet(&["run", "e.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    // The message, the claim, and a caret under what is wrong.
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    contains_all(&said, &["claims", "did you mean `final`?", "  finl(flix, gap)", "\n  ^^^^"]);
+}
+
+#[test]
+fn a_folder_with_other_contents() {
+    let stage = Stage::new();
+    stage.write("e.toml", SMALL);
+    std::fs::create_dir(stage.path().join("mine")).unwrap();
+    std::fs::write(stage.path().join("mine/thesis.tex"), "precious").unwrap();
+    for extra in [&[][..], &["--overwrite"]] {
+        let said = refused(&stage, &[&["run", "e.toml", "--out", "mine"], extra].concat());
+        contains_all(&said, &["mine", "not empty", "--out"]);
+    }
+    assert_eq!(std::fs::read_dir(stage.path().join("mine")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_setting_that_sets_nothing() {
+    let stage = Stage::new();
+    stage.write("e.toml", SMALL);
+    contains_all(&refused(&stage, &["run", "e.toml", "--set", "rounds"]), &["--set", "key=value"]);
+    contains_all(&refused(&stage, &["run", "e.toml", "--set", "run.rounds=many"]), &["run.rounds", "many"]);
+}
+
+#[test]
+fn names_nobody_knows() {
+    contains_all(
+        &refused(&Stage::new(), &["reproduce", "flix/fig2-mushroom"]),
+        &["flix/fig2-mushroom", "did you mean \"flix/fig2-mushrooms\"?"],
+    );
+    contains_all(&refused(&Stage::new(), &["report", "nowhere"]), &["nowhere"]);
+}

@@ -1,0 +1,176 @@
+//! The commands as people type them.
+
+mod stage;
+
+use std::fs;
+
+use stage::{SMALL, Stage};
+
+#[test]
+fn a_run_leaves_what_the_product_promises() {
+    let stage = Stage::new();
+    stage.write("small.toml", SMALL);
+    let summary = stage.json(&["run", "small.toml", "--out", "out"]);
+    let runs = summary["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 6, "three methods, two seeds");
+    for run in runs {
+        for key in
+            ["label", "method", "params", "seed", "rounds", "outcome", "final", "best", "bits", "bytes", "gradients", "seconds", "digest"]
+        {
+            assert!(!run[key].is_null(), "{key} is missing in {run}");
+        }
+    }
+    let flix = &runs[2];
+    assert_eq!((flix["label"].as_str(), flix["rounds"].as_u64()), (Some("flix alpha=1.0"), Some(20)));
+    for metric in [
+        "loss",
+        "gap",
+        "distance",
+        "grad_norm2",
+        "accuracy",
+        "test.loss",
+        "test.accuracy",
+        "validation.loss",
+        "test.loss.worst",
+        "test.loss.weighted",
+    ] {
+        assert!(flix["final"][metric].is_f64(), "{metric} is missing");
+    }
+    // 6 clients × 6 numbers × 64 bits × 20 rounds, and one number each (with its presence bits) before.
+    assert_eq!(flix["bits"]["up"].as_u64().unwrap() - 6 * 6 * 64 * 20, 6 * (64 + 1 + 1));
+    assert!(runs[0]["gradients"].as_u64().unwrap() > 0, "the work of local solves is booked");
+    assert_eq!(summary["claims"][0]["holds"], true);
+    for file in ["manifest.json", "rows.jsonl", "clients.jsonl", "summary.json", "report.html", "experiment.toml"] {
+        assert!(stage.path().join("out").join(file).exists(), "{file} is missing");
+    }
+    let rows = fs::read_to_string(stage.path().join("out/rows.jsonl")).unwrap();
+    assert_eq!(rows.lines().count(), 2 + 4 * 21);
+    let models = fs::read_dir(stage.path().join("out/models")).unwrap().count();
+    assert_eq!(models, 6);
+}
+
+#[test]
+fn rows_and_digests_do_not_depend_on_threads_or_on_the_day() {
+    let stage = Stage::new();
+    stage.write("small.toml", SMALL);
+    let mut seen = vec![];
+    for (k, threads) in ["1", "2", "3", "1"].iter().enumerate() {
+        let out = format!("out{k}");
+        stage.json(&["run", "small.toml", "--threads", threads, "--out", &out]);
+        let rows = fs::read_to_string(stage.path().join(&out).join("rows.jsonl")).unwrap();
+        let rows: Vec<serde_json::Value> = rows
+            .lines()
+            .map(|line| {
+                let mut row: serde_json::Value = serde_json::from_str(line).unwrap();
+                row.as_object_mut().unwrap().remove("seconds");
+                row
+            })
+            .collect();
+        seen.push(rows);
+    }
+    assert!(seen.windows(2).all(|w| w[0] == w[1]));
+}
+
+#[test]
+fn settings_seeds_and_folders_are_obeyed() {
+    let stage = Stage::new();
+    stage.write("small.toml", SMALL);
+    let summary = stage.json(&["run", "small.toml", "--set", "run.rounds=3", "--set", "method[2].alpha=0.25", "--seed", "9"]);
+    let runs = summary["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2);
+    assert_eq!((runs[1]["seed"].as_u64(), runs[1]["rounds"].as_u64()), (Some(9), Some(3)));
+    assert_eq!(runs[1]["params"]["alpha"].as_f64(), Some(0.25));
+    stage.json(&["run", "small.toml", "--set", "run.rounds=1"]);
+    assert!(stage.path().join("motet-runs/small").exists() && stage.path().join("motet-runs/small-2").exists());
+}
+
+#[test]
+fn a_report_can_be_rendered_again_and_several_compared() {
+    let stage = Stage::new();
+    stage.write("small.toml", SMALL);
+    stage.json(&["run", "small.toml", "--out", "a"]);
+    stage.json(&["run", "small.toml", "--out", "b", "--set", "run.rounds=5"]);
+    fs::remove_file(stage.path().join("a/report.html")).unwrap();
+    stage.json(&["report", "a"]);
+    assert!(stage.path().join("a/report.html").exists());
+    stage.json(&["report", "a", "b", "--out", "both"]);
+    stage.json(&["report", "a", "--as", "csv", "--out", "tables"]);
+    assert!(stage.path().join("both/report.html").exists() && stage.path().join("tables/rows.csv").exists());
+}
+
+#[test]
+fn check_resolves_predicts_and_estimates() {
+    let stage = Stage::new();
+    stage.write("small.toml", SMALL);
+    let check = stage.json(&["check", "small.toml"]);
+    assert_eq!(check["experiment"]["run"]["attempts"], 100, "defaults are filled in");
+    assert_eq!(check["problems"][0]["clients"], 6);
+    let flix = &check["methods"][1];
+    assert!(flix["promise"]["factor"].as_f64().unwrap() < 1.0);
+    assert_eq!(flix["bytes_per_round"][0].as_u64().unwrap(), 6 * (1 + 4 + 6 * 8), "tag, length, numbers");
+    assert!(!stage.path().join("motet-runs").exists(), "checking writes nothing");
+    let text = stage.motet(&["check", "small.toml"]);
+    assert!(String::from_utf8_lossy(&text.stdout).contains("kappa"));
+}
+
+#[test]
+fn lists_name_everything_with_its_parameters() {
+    let stage = Stage::new();
+    for (list, name) in [
+        ("methods", "flix"),
+        ("sources", "libsvm"),
+        ("models", "logistic"),
+        ("splits", "dirichlet"),
+        ("experiments", "flix/fig2-mushrooms"),
+    ] {
+        let entries = stage.json(&["list", list]);
+        let found = entries.as_array().unwrap().iter().find(|e| e["name"] == name).unwrap_or_else(|| panic!("{name} is not listed"));
+        assert!(!found["about"].as_str().unwrap().is_empty());
+    }
+    assert!(String::from_utf8_lossy(&stage.motet(&["list"]).stdout).contains("alpha:"));
+}
+
+#[test]
+fn data_show_counts_clients_and_labels() {
+    let stage = Stage::new();
+    stage.write("small.toml", SMALL);
+    let census = stage.json(&["data", "show", "small.toml"]);
+    let clients = census[0]["clients"].as_array().unwrap();
+    assert_eq!(clients.len(), 6);
+    assert_eq!(
+        clients[0]["train"].as_u64().unwrap() + clients[0]["validation"].as_u64().unwrap() + clients[0]["test"].as_u64().unwrap(),
+        30
+    );
+}
+
+#[test]
+fn divergence_is_a_result() {
+    let stage = Stage::new();
+    stage.write("small.toml", &SMALL.replace("alpha = { grid = [1.0, 0.5] }", "alpha = 1.0\nstep = 1e308"));
+    let summary = stage.json(&["run", "small.toml", "--out", "out"]);
+    assert_eq!(summary["runs"][2]["outcome"]["kind"], "diverged");
+    assert!(fs::read_to_string(stage.path().join("out/rows.jsonl")).unwrap().lines().count() >= 3, "what was measured is kept");
+}
+
+#[test]
+fn a_stopping_rule_ends_a_run() {
+    let stage = Stage::new();
+    stage.write("small.toml", &SMALL.replace("rounds = 20", "rounds = 5000\nstop = { gap = 1e-6 }"));
+    let summary = stage.json(&["run", "small.toml", "--out", "out"]);
+    let flix = &summary["runs"][2];
+    assert_eq!(flix["outcome"]["kind"], "stopped");
+    assert!(flix["final"]["gap"].as_f64().unwrap() <= 1e-6 && flix["rounds"].as_u64().unwrap() < 5000);
+}
+
+#[test]
+fn the_demo_shows_that_a_mixture_wins() {
+    let stage = Stage::new();
+    let summary = stage.json(&["demo", "--out", "demo"]);
+    let verdict = &summary["claims"][0];
+    assert_eq!(verdict["holds"], true, "{verdict}");
+    // What it leaves can be run again, and says the same.
+    let again = stage.json(&["run", "demo/experiment.toml", "--out", "again", "--seed", "1"]);
+    let of_seed_one: Vec<_> = summary["runs"].as_array().unwrap().iter().filter(|r| r["seed"] == 1).map(|r| r["digest"].clone()).collect();
+    let digests: Vec<_> = again["runs"].as_array().unwrap().iter().map(|r| r["digest"].clone()).collect();
+    assert_eq!(digests, of_seed_one);
+}

@@ -1,0 +1,34 @@
+//! Every bundled experiment is understood, and runs for two rounds where its data are there.
+
+use std::sync::Arc;
+
+use motet::bundled::{DEMO, EXPERIMENTS};
+use motet::config::Experiment;
+use motet::runtime::Pool;
+use motet::{Output, Progress, Simulation};
+
+#[test]
+fn every_bundled_experiment_runs_for_two_rounds() {
+    assert!(EXPERIMENTS.len() >= 5);
+    for bundled in EXPERIMENTS.iter().chain([&DEMO]) {
+        let mut document = bundled.document(true).unwrap_or_else(|e| panic!("{e}"));
+        document.set("run.rounds=2").unwrap();
+        document.set("run.reference=off").unwrap();
+        let experiment = Experiment::new(document).unwrap_or_else(|e| panic!("{e}"));
+        for claim in &experiment.claims.0 {
+            motet::report::claims::parse(&claim.text).unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
+        }
+        let simulation = match Simulation::prepare(&experiment, Arc::new(Pool::new(2))) {
+            Ok(simulation) => simulation,
+            Err(motet::Error::Problem { source, .. }) if source.to_string().contains("not found") => {
+                eprintln!("{}: its data are not here ({source})", bundled.name);
+                continue;
+            }
+            Err(error) => panic!("{}: {error}", bundled.name),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let mut output = Output::create(&folder.path().join("out"), false).unwrap();
+        let records = simulation.execute(&mut output, &Progress::new(true)).unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
+        assert!(!records.rows.is_empty());
+    }
+}
