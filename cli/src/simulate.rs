@@ -1,7 +1,8 @@
 //! An experiment's runs, one after the other, on one pool of threads.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
 use std::io;
 use std::rc::Rc;
@@ -35,8 +36,11 @@ pub struct Built {
     /// Pure local models.
     pub memo: Arc<Memo>,
     /// Minima already found, by the function they are minima of.
-    optima: std::cell::RefCell<BTreeMap<[u8; 32], Option<(Reference, OptimumCard)>>>,
+    optima: RefCell<Optima>,
 }
+
+/// Digest of a function → its minimum; none if it could not be found.
+type Optima = BTreeMap<[u8; 32], Option<(Reference, OptimumCard)>>;
 
 /// One run to be.
 #[derive(Clone, Copy, Debug)]
@@ -69,12 +73,11 @@ impl<'a> Simulation<'a> {
         let (mut problems, mut index, mut runs) = (vec![], BTreeMap::new(), vec![]);
         for (variant, config) in experiment.problems.iter().enumerate() {
             for &seed in &experiment.seeds {
-                let own = config.config.seed_of(seed);
-                if !index.contains_key(&(variant, own)) {
+                if let Entry::Vacant(place) = index.entry((variant, config.config.seed_of(seed))) {
                     let built = Problem::build(&config.config, &experiment.document.folder, seed);
                     let problem = built.map_err(|source| Error::Problem { file: file.clone(), source })?;
-                    index.insert((variant, own), problems.len());
-                    problems.push(Built { problem, memo: Arc::default(), optima: Default::default() });
+                    place.insert(problems.len());
+                    problems.push(Built { problem, memo: Arc::default(), optima: RefCell::default() });
                 }
             }
             for method in 0..experiment.methods.len() {
@@ -350,11 +353,6 @@ impl Simulate<'_, '_> {
 }
 
 impl Built {
-    /// A built problem of its own, for checks and benches.
-    pub fn new(problem: Problem) -> Self {
-        Self { problem, memo: Arc::default(), optima: Default::default() }
-    }
-
     /// What theory promises a method here, where all constants are known.
     pub fn promise(&self, method: &impl Algorithm) -> Option<motet_core::Promise> {
         let constants: Vec<_> = self.problem.shards.iter().map(|s| s.train.constants()).collect();
