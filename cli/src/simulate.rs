@@ -4,14 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{
-    Abort, Algorithm, Answer, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Metrics, OptimumCard, Plan, Probe,
-    Reference, Roster, Row, RunCard, RunSummary, Score, Seed, Sink, Slot, Summary, Trained, UpDown, Wave, Wire, larger_is_better, train,
+    Algorithm, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Metrics, OptimumCard, Plan, Probe, Reference,
+    Roster, Row, RunCard, RunSummary, Seed, Summary, Trained, UpDown, Wire, larger_is_better, train,
 };
 use motet_methods::{Method, Visitor};
 use motet_problems::Problem;
@@ -25,6 +24,7 @@ use crate::error::Error;
 use crate::models::save_models;
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::recorder::{Recorder, Timed};
 
 /// How many clients' final models and scores are written at most.
 const MOST_CLIENTS: usize = 10_000;
@@ -370,45 +370,4 @@ pub fn digest(state: &impl Wire) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-/// A fleet that knows how long it was measured, so that measuring does not count as training.
-struct Timed<F> {
-    inner: F,
-    probing: Rc<Cell<Duration>>,
-}
-
-impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
-    fn roster(&self) -> Roster {
-        self.inner.roster()
-    }
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
-        self.inner.exchange(slot, wave, each)
-    }
-    fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
-        let began = Instant::now();
-        let done = self.inner.probe(probe, each);
-        self.probing.set(self.probing.get() + began.elapsed());
-        done
-    }
-}
-
-/// Rows to disk, to memory and to the progress bar.
-struct Recorder<'a> {
-    output: &'a mut Output,
-    rows: &'a mut Vec<Row>,
-    progress: &'a Progress,
-    began: Instant,
-    probing: &'a Cell<Duration>,
-}
-
-impl Sink for Recorder<'_> {
-    fn row(&mut self, row: &Row) -> io::Result<()> {
-        let mut row = row.clone();
-        row.seconds = Some(self.began.elapsed().saturating_sub(self.probing.get()).as_secs_f64());
-        self.output.row(&row)?;
-        self.progress.row(&row);
-        self.rows.push(row);
-        Ok(())
-    }
 }
