@@ -3,7 +3,10 @@
 //! Start with [`flix`]: the whole of a method in one screen.
 
 pub mod flix;
+pub mod flix_fedavg;
+pub mod flix_sgd;
 pub mod local;
+pub mod one_shot;
 pub mod parts;
 mod registry;
 

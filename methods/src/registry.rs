@@ -56,5 +56,8 @@ macro_rules! registry {
 
 registry! {
     crate::flix::Flix,
+    crate::one_shot::OneShot,
+    crate::flix_sgd::FlixSgd,
+    crate::flix_fedavg::FlixFedavg,
     crate::local::Local,
 }
