@@ -3,8 +3,11 @@
 //! Start with [`flix`]: the whole of a method in one screen.
 
 pub mod flix;
+pub mod i_scaffnew;
 pub mod local;
 pub mod parts;
 mod registry;
+pub mod scafflix;
+pub mod scaffnew;
 
 pub use registry::{CARDS, Card, Method, UnknownMethod, Visitor, with};

@@ -57,4 +57,7 @@ macro_rules! registry {
 registry! {
     crate::flix::Flix,
     crate::local::Local,
+    crate::scafflix::Scafflix,
+    crate::i_scaffnew::IScaffnew,
+    crate::scaffnew::Scaffnew,
 }
