@@ -223,9 +223,9 @@ impl<K: Kind> Family<K> {
             return Err(Abort::Unsuited("the model does not know its smoothness: give step as a number".into()));
         }
         if self.p == Rate::Theory {
-            s.p = census.p(self.kind.steps(), |id| self.gamma(s, id)).ok_or_else(|| {
-                Abort::Unsuited("the model does not know that it is strongly convex: give p as a number".into())
-            })?;
+            s.p = census
+                .p(self.kind.steps(), |id| self.gamma(s, id))
+                .ok_or_else(|| Abort::Unsuited("the model does not know that it is strongly convex: give p as a number".into()))?;
         }
         if common.is_some() || self.p == Rate::Theory {
             round.ask(sharing, Ask::Begin { step: common, p: s.p }, |_, _| {})?;

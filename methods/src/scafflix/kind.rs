@@ -36,7 +36,10 @@ impl Kind for Personal {
         paper: "Yi, Condat, Richtárik 2023",
         parameters: parameters![
             ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
-            ("setting", "\"paper\" (default), or \"author\": the released convex code's step a_i^2/La, plain mean and p = 1/sqrt(mean L/mean mu)"),
+            (
+                "setting",
+                "\"paper\" (default), or \"author\": the released convex code's step a_i^2/La, plain mean and p = 1/sqrt(mean L/mean mu)"
+            ),
         ],
         example: r#"{"alpha":0.5}"#,
     };

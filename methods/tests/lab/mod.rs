@@ -10,8 +10,8 @@ pub mod random;
 use std::sync::Arc;
 
 use motet_core::{
-    Algorithm, ClientId, Constants, Fleet, Heard, Host, Kept, Look, Memo, Objective, Plan, Population, Probe, Reference, Row, Score, Seed, Shard,
-    Trained, Vector, train,
+    Algorithm, ClientId, Constants, Fleet, Heard, Host, Kept, Look, Memo, Objective, Plan, Population, Probe, Reference, Row, Score, Seed,
+    Shard, Trained, Vector, train,
 };
 use motet_methods::flix::Flix;
 use motet_problems::reference::{Part, minimise};
