@@ -5,9 +5,12 @@
 pub mod flix;
 pub mod flix_fedavg;
 pub mod flix_sgd;
+pub mod i_scaffnew;
 pub mod local;
 pub mod one_shot;
 pub mod parts;
 mod registry;
+pub mod scafflix;
+pub mod scaffnew;
 
 pub use registry::{CARDS, Card, Method, UnknownMethod, Visitor, with};

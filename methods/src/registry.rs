@@ -60,4 +60,7 @@ registry! {
     crate::flix_sgd::FlixSgd,
     crate::flix_fedavg::FlixFedavg,
     crate::local::Local,
+    crate::scafflix::Scafflix,
+    crate::i_scaffnew::IScaffnew,
+    crate::scaffnew::Scaffnew,
 }

@@ -3,14 +3,15 @@
 // Each test file uses its own part of it, and a panic is how a test fails.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+pub mod controlled;
 pub mod mushrooms;
 pub mod random;
 
 use std::sync::Arc;
 
 use motet_core::{
-    Algorithm, ClientId, Constants, Fleet, Heard, Host, Look, Memo, Objective, Plan, Population, Probe, Reference, Row, Score, Seed, Shard,
-    Trained, Vector, train,
+    Algorithm, ClientId, Constants, Fleet, Heard, Host, Kept, Look, Memo, Objective, Plan, Population, Probe, Reference, Row, Score, Seed,
+    Shard, Trained, Vector, train,
 };
 use motet_methods::flix::Flix;
 use motet_problems::reference::{Part, minimise};
@@ -50,7 +51,12 @@ impl Lab {
     }
 
     pub fn host<A: Algorithm>(&self, method: &Arc<A>) -> Host<A> {
-        Host::new(Arc::clone(method), Arc::clone(&self.population), Arc::new(Memory::default()), Arc::clone(&self.memo), Seed(1))
+        self.host_with(method, Arc::new(Memory::default()), Seed(1))
+    }
+
+    /// A host whose clients sleep where the test can look at them.
+    pub fn host_with<A: Algorithm>(&self, method: &Arc<A>, store: Arc<Memory<Kept<A::Client>>>, seed: Seed) -> Host<A> {
+        Host::new(Arc::clone(method), Arc::clone(&self.population), store, Arc::clone(&self.memo), seed)
     }
 
     /// Runs a method inline and gives its rows too.
