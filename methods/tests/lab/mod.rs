@@ -9,8 +9,8 @@ pub mod random;
 use std::sync::Arc;
 
 use motet_core::{
-    Algorithm, ClientId, Constants, Fleet, Heard, Host, Look, Memo, Objective, Plan, Population, Probe, Reference, Row, Score, Seed, Shard,
-    Trained, Vector, train,
+    Algorithm, ClientId, Constants, Fleet, Heard, Host, Kept, Look, Memo, Objective, Plan, Population, Probe, Reference, Row, Score, Seed,
+    Shard, Trained, Vector, train,
 };
 use motet_methods::flix::Flix;
 use motet_problems::reference::{Part, minimise};
@@ -50,7 +50,12 @@ impl Lab {
     }
 
     pub fn host<A: Algorithm>(&self, method: &Arc<A>) -> Host<A> {
-        Host::new(Arc::clone(method), Arc::clone(&self.population), Arc::new(Memory::default()), Arc::clone(&self.memo), Seed(1))
+        self.host_on(method, Arc::new(Memory::default()))
+    }
+
+    /// A host whose clients' states can be looked at afterwards.
+    pub fn host_on<A: Algorithm>(&self, method: &Arc<A>, store: Arc<Memory<Kept<A::Client>>>) -> Host<A> {
+        Host::new(Arc::clone(method), Arc::clone(&self.population), store, Arc::clone(&self.memo), Seed(1))
     }
 
     /// Runs a method inline and gives its rows too.
