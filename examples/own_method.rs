@@ -1,7 +1,8 @@
 //! A method of your own: the whole of it, and a run.
 //!
-//! SignGD with majority vote: each client sends the signs of its gradient, one bit a coordinate, and the
-//! server steps against the majority. `cargo run --release --example own_method`
+//! SignGD with majority vote: one bit a coordinate goes up. `cargo run --release --example own_method`
+
+#![allow(clippy::print_stdout)] // an example shows what it does
 
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ struct Majority {
     step: f64,
 }
 
-message! { pub struct Differentiate { x: Vector } }
-message! { pub struct Signs { up: Vec<bool> } }
+message! { struct Differentiate { x: Vector } }
+message! { struct Signs { up: Vec<bool> } }
 
 impl Algorithm for Majority {
     type Ask = Differentiate;

@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --example quickstart`
 
+#![allow(clippy::print_stdout)] // an example shows what it does
+
 use std::sync::Arc;
 
 use motet::core::{Host, Memo, Plan, Population, Seed, Shard, train};

@@ -16,6 +16,7 @@ mod error;
 mod models;
 mod output;
 mod progress;
+mod recorder;
 mod simulate;
 pub mod verb;
 

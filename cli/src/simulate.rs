@@ -1,16 +1,16 @@
 //! An experiment's runs, one after the other, on one pool of threads.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{
-    Abort, Algorithm, Answer, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Metrics, OptimumCard, Plan, Probe,
-    Reference, Roster, Row, RunCard, RunSummary, Score, Seed, Sink, Slot, Summary, Trained, UpDown, Wave, Wire, larger_is_better, train,
+    Algorithm, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Metrics, OptimumCard, Plan, Probe, Reference,
+    Roster, Row, RunCard, RunSummary, Seed, Summary, Trained, UpDown, Wire, larger_is_better, train,
 };
 use motet_methods::{Method, Visitor};
 use motet_problems::Problem;
@@ -24,6 +24,7 @@ use crate::error::Error;
 use crate::models::save_models;
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::recorder::{Recorder, Timed};
 
 /// How many clients' final models and scores are written at most.
 const MOST_CLIENTS: usize = 10_000;
@@ -35,8 +36,11 @@ pub struct Built {
     /// Pure local models.
     pub memo: Arc<Memo>,
     /// Minima already found, by the function they are minima of.
-    optima: std::cell::RefCell<BTreeMap<[u8; 32], Option<(Reference, OptimumCard)>>>,
+    optima: RefCell<Optima>,
 }
+
+/// Digest of a function → its minimum; none if it could not be found.
+type Optima = BTreeMap<[u8; 32], Option<(Reference, OptimumCard)>>;
 
 /// One run to be.
 #[derive(Clone, Copy, Debug)]
@@ -69,12 +73,11 @@ impl<'a> Simulation<'a> {
         let (mut problems, mut index, mut runs) = (vec![], BTreeMap::new(), vec![]);
         for (variant, config) in experiment.problems.iter().enumerate() {
             for &seed in &experiment.seeds {
-                let own = config.config.seed_of(seed);
-                if !index.contains_key(&(variant, own)) {
+                if let Entry::Vacant(place) = index.entry((variant, config.config.seed_of(seed))) {
                     let built = Problem::build(&config.config, &experiment.document.folder, seed);
                     let problem = built.map_err(|source| Error::Problem { file: file.clone(), source })?;
-                    index.insert((variant, own), problems.len());
-                    problems.push(Built { problem, memo: Arc::default(), optima: Default::default() });
+                    place.insert(problems.len());
+                    problems.push(Built { problem, memo: Arc::default(), optima: RefCell::default() });
                 }
             }
             for method in 0..experiment.methods.len() {
@@ -350,11 +353,6 @@ impl Simulate<'_, '_> {
 }
 
 impl Built {
-    /// A built problem of its own, for checks and benches.
-    pub fn new(problem: Problem) -> Self {
-        Self { problem, memo: Arc::default(), optima: Default::default() }
-    }
-
     /// What theory promises a method here, where all constants are known.
     pub fn promise(&self, method: &impl Algorithm) -> Option<motet_core::Promise> {
         let constants: Vec<_> = self.problem.shards.iter().map(|s| s.train.constants()).collect();
@@ -372,45 +370,4 @@ pub fn digest(state: &impl Wire) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-/// A fleet that knows how long it was measured, so that measuring does not count as training.
-struct Timed<F> {
-    inner: F,
-    probing: Rc<Cell<Duration>>,
-}
-
-impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
-    fn roster(&self) -> Roster {
-        self.inner.roster()
-    }
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
-        self.inner.exchange(slot, wave, each)
-    }
-    fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
-        let began = Instant::now();
-        let done = self.inner.probe(probe, each);
-        self.probing.set(self.probing.get() + began.elapsed());
-        done
-    }
-}
-
-/// Rows to disk, to memory and to the progress bar.
-struct Recorder<'a> {
-    output: &'a mut Output,
-    rows: &'a mut Vec<Row>,
-    progress: &'a Progress,
-    began: Instant,
-    probing: &'a Cell<Duration>,
-}
-
-impl Sink for Recorder<'_> {
-    fn row(&mut self, row: &Row) -> io::Result<()> {
-        let mut row = row.clone();
-        row.seconds = Some(self.began.elapsed().saturating_sub(self.probing.get()).as_secs_f64());
-        self.output.row(&row)?;
-        self.progress.row(&row);
-        self.rows.push(row);
-        Ok(())
-    }
 }

@@ -30,8 +30,8 @@ fn contains_all(said: &str, parts: &[&str]) {
 
 /// SMALL on a LIBSVM file.
 fn on_file(path: &str, clients: u32) -> String {
-    let source = SMALL.find("source").unwrap();
-    let end = SMALL.find("[run]").unwrap();
+    let source = SMALL.find("source").expect("a source");
+    let end = SMALL.find("[run]").expect("a run");
     let problem = format!(
         "source = {{ kind = 'libsvm', path = '{path}' }}\nsplit = {{ kind = 'contiguous', clients = {clients} }}\nmodel = {{ kind = 'logistic', l2 = 0.1 }}\n\n"
     );

@@ -1,6 +1,6 @@
 //! One line about each thing that can be named in an experiment file.
 
-/// What `list` prints about a source or a split.
+/// What `list` prints about a source, a split or a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Card {
     /// As in `kind = "…"`.

@@ -3,7 +3,7 @@
 //! A source gives a [`Dataset`]; a split gives each client a range of its rows; a [`ModelConfig`] makes
 //! that range an `Objective` to minimise and an `Exam` to be judged by; [`Problem::build`] does all of it
 //! from the `[problem]` section of an experiment file. [`synthetic`] has functions with known answers,
-//! and [`reference`] finds the minimiser that gaps are measured from.
+//! and [`mod@reference`] finds the minimiser that gaps are measured from.
 
 mod card;
 mod census;
@@ -30,7 +30,7 @@ pub use dataset::{Dataset, DatasetError, Examples, Targets};
 pub use error::{LineFault, ProblemError};
 pub use holdout::{Holdout, Parts};
 pub use matrix::{Csr, Dense, Indices, Matrix, MatrixError};
-pub use model::{MODELS, ModelCard, ModelConfig, ModelError};
+pub use model::{MODELS, ModelConfig, ModelError};
 pub use problem::Problem;
 pub use problem_config::{ProblemConfig, ProblemSeed};
 pub use source::{SOURCES, Source};

@@ -49,6 +49,8 @@ impl CheckArgs {
         let pool = self.how.pool();
         let simulation = Simulation::prepare(&experiment, Arc::clone(&pool))?;
         let manifest = simulation.manifest();
+        let claims = motet_report::claims::check(&experiment.claims.0, &manifest, &[]);
+        claims.map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })?;
         let mut estimates = vec![];
         for (card, planned) in manifest.runs.iter().zip(simulation.runs()) {
             if card.seed == experiment.seeds[0] {

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use motet_methods::CARDS;
-use motet_problems::{MODELS, SOURCES, SPLITS};
+use motet_problems::{Card, MODELS, SOURCES, SPLITS};
 use serde_json::{Value, json};
 
 use super::console::Console;
@@ -28,17 +28,25 @@ enum What {
 
 impl What {
     fn entries(self) -> Vec<Value> {
-        let parameters = |list: &[(&str, &str)]| -> Value {
-            list.iter().map(|(name, about)| ((*name).to_owned(), json!(about))).collect::<serde_json::Map<_, _>>().into()
-        };
         match self {
-            What::Methods => CARDS.iter().map(|c| json!({ "name": c.name, "about": c.about, "paper": c.paper, "parameters": parameters(c.parameters) })).collect(),
-            What::Sources => SOURCES.iter().map(|c| json!({ "name": c.name, "about": c.about, "parameters": parameters(c.parameters) })).collect(),
-            What::Models => MODELS.iter().map(|c| json!({ "name": c.name, "about": c.about, "parameters": parameters(&c.parameters.iter().map(|p| p.split_once(" = ").unwrap_or((p, ""))).collect::<Vec<_>>()) })).collect(),
-            What::Splits => SPLITS.iter().map(|c| json!({ "name": c.name, "about": c.about, "parameters": parameters(c.parameters) })).collect(),
+            What::Methods => CARDS
+                .iter()
+                .map(|c| json!({ "name": c.name, "about": c.about, "paper": c.paper, "parameters": table(c.parameters) }))
+                .collect(),
+            What::Sources => cards(SOURCES),
+            What::Models => cards(MODELS),
+            What::Splits => cards(SPLITS),
             What::Experiments => EXPERIMENTS.iter().map(|b| json!({ "name": b.name, "about": about(b.text) })).collect(),
         }
     }
+}
+
+fn cards(cards: &[Card]) -> Vec<Value> {
+    cards.iter().map(|c| json!({ "name": c.name, "about": c.about, "parameters": table(c.parameters) })).collect()
+}
+
+fn table(parameters: &[(&str, &str)]) -> Value {
+    parameters.iter().map(|(name, about)| ((*name).to_owned(), json!(about))).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// The `about` line of an experiment file.

@@ -18,7 +18,7 @@ use crate::output::slug;
     after_help = "Examples:\n  motet reproduce flix/fig2-mushrooms\n  motet reproduce flix            (all of one paper)\n  motet reproduce --all --size paper --out results"
 )]
 pub struct ReproduceArgs {
-    /// Which: <paper>/<figure>, or a paper for all of its figures
+    /// Which: paper/figure, or a paper for all of its figures
     #[arg(required_unless_present = "all")]
     names: Vec<String>,
     /// All of them
@@ -78,7 +78,9 @@ fn verdict(v: &Verdict) -> &'static str {
 }
 
 fn line(v: &Verdict) -> String {
-    let number = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.4}"));
+    let number = |x: Option<f64>| {
+        x.map_or("-".into(), |x| if x == 0.0 || (1e-3..1e6).contains(&x.abs()) { format!("{x:.4}") } else { format!("{x:.3e}") })
+    };
     let reason = v.reason.as_ref().filter(|_| !v.holds).map_or(String::new(), |r| format!("\n            {r}"));
     format!("  {:8}  {}: {}  [{} against {}]{reason}\n", verdict(v), v.claim, v.text, number(v.value), number(v.bound))
 }

@@ -5,32 +5,32 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A temporary folder to run commands in.
-pub struct Stage {
+pub(crate) struct Stage {
     folder: tempfile::TempDir,
 }
 
 impl Stage {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().expect("a temporary folder") }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
         fs::write(&path, text).expect("a file");
         path
     }
 
-    pub fn motet(&self, args: &[&str]) -> Output {
+    pub(crate) fn motet(&self, args: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_motet")).args(args).current_dir(self.path()).output().expect("the binary runs")
     }
 
     /// Runs a command that must succeed and reads its JSON.
     #[allow(dead_code)] // not every test file reads JSON
-    pub fn json(&self, args: &[&str]) -> serde_json::Value {
+    pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
         let output = self.motet(&[args, &["--format", "json", "--quiet"]].concat());
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("one JSON value on standard output")
@@ -38,7 +38,7 @@ impl Stage {
 }
 
 /// A small experiment that runs in milliseconds.
-pub const SMALL: &str = r#"
+pub(crate) const SMALL: &str = r#"
 name  = "small"
 seeds = [1, 2]
 

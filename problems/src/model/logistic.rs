@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, two_classes};
 use super::linear::{Curvature, Linear, Loss, Shape};
-use super::{Arc, Exam, Examples, Model, ModelCard, ModelError, Objective, Range, kernel};
+use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range, kernel};
 use crate::elementary::{sigmoid, softplus};
 
 /// f(x) = (1/m) Σ log(1 + exp(−bⱼ aⱼᵀx)) + (λ/2)|x|², where b is −1 for class 0 and +1 for class 1.
@@ -32,10 +32,14 @@ pub enum Smoothness {
 }
 
 impl Model for Logistic {
-    const CARD: ModelCard = ModelCard {
+    const CARD: Card = Card {
         name: "logistic",
         about: "logistic regression with an l2 regulariser; tells two classes apart",
-        parameters: &["l2 = 0", "intercept = false", "smoothness = \"spectral\" | \"author\""],
+        parameters: &[
+            ("l2", "strength of the quadratic regulariser; 0 unless told"),
+            ("intercept", "a column of ones in front, regularised like the others; false unless told"),
+            ("smoothness", "how L is computed: \"spectral\" (default), or \"author\" as in the released code of FLIX"),
+        ],
     };
 
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {

@@ -3,7 +3,7 @@
 use motet_core::{Batch, Constants, Rows, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Arc, Exam, Examples, Model, ModelCard, ModelError, Objective, Range};
+use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range};
 
 /// f(x) = (1/m) Σ |x − ξⱼ|², divided by d if averaged over coordinates; ξⱼ are the rows of features.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,10 +14,10 @@ pub struct MeanEstimation {
 }
 
 impl Model for MeanEstimation {
-    const CARD: ModelCard = ModelCard {
+    const CARD: Card = Card {
         name: "mean",
         about: "mean estimation: the average squared distance to the examples",
-        parameters: &["average_coordinates = false"],
+        parameters: &[("average_coordinates", "divide the loss by the dimension; false unless told")],
     };
 
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use motet_core::{Exam, Objective, Precision, Vector};
 use serde::{Deserialize, Serialize};
 
+use crate::card::Card;
 use crate::dataset::Examples;
 
 mod exam;
@@ -26,20 +27,9 @@ pub use one_vs_rest::OneVsRest;
 pub use ridge::Ridge;
 pub use softmax::Softmax;
 
-/// What is known of a model without running it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct ModelCard {
-    /// As `kind` says it in an experiment file.
-    pub name: &'static str,
-    /// One line.
-    pub about: &'static str,
-    /// Its keys, with their defaults.
-    pub parameters: &'static [&'static str],
-}
-
 /// What a model in this list does with examples.
 trait Model {
-    const CARD: ModelCard;
+    const CARD: Card;
     /// d on these examples, or why they do not fit.
     fn dim(&self, data: &Examples) -> Result<usize, ModelError>;
     /// fᵢ of the given rows, which exist and fit.
@@ -59,7 +49,7 @@ macro_rules! models {
         }
 
         /// All models there are.
-        pub const MODELS: &[ModelCard] = &[$(<$config as Model>::CARD),*];
+        pub const MODELS: &[Card] = &[$(<$config as Model>::CARD),*];
 
         impl ModelConfig {
             fn model(&self) -> &dyn AnyModel {
@@ -79,14 +69,14 @@ models! {
 
 /// [`Model`] without its constant, so that the list above can be walked.
 trait AnyModel {
-    fn card(&self) -> ModelCard;
+    fn card(&self) -> Card;
     fn dim(&self, data: &Examples) -> Result<usize, ModelError>;
     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective>;
     fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam>;
 }
 
 impl<M: Model> AnyModel for M {
-    fn card(&self) -> ModelCard {
+    fn card(&self) -> Card {
         M::CARD
     }
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
@@ -102,7 +92,7 @@ impl<M: Model> AnyModel for M {
 
 impl ModelConfig {
     /// Name, purpose and parameters.
-    pub fn card(&self) -> ModelCard {
+    pub fn card(&self) -> Card {
         self.model().card()
     }
 

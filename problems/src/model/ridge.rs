@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, regression};
 use super::linear::{Curvature, Linear, Loss, Shape};
-use super::{Arc, Exam, Examples, Model, ModelCard, ModelError, Objective, Range};
+use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range};
 
 /// f(x) = 1/(2m) Σ (aⱼᵀx − bⱼ)² + (λ/2)|x|²
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,10 +18,13 @@ pub struct Ridge {
 }
 
 impl Model for Ridge {
-    const CARD: ModelCard = ModelCard {
+    const CARD: Card = Card {
         name: "ridge",
         about: "least squares with an l2 regulariser; predicts numbers",
-        parameters: &["l2 = 0", "intercept = false"],
+        parameters: &[
+            ("l2", "strength of the quadratic regulariser; 0 unless told"),
+            ("intercept", "a column of ones in front, regularised like the others; false unless told"),
+        ],
     };
 
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
