@@ -7,8 +7,14 @@ pub mod diana;
 pub mod ef;
 pub mod ef21;
 pub mod flix;
+pub mod flix_fedavg;
+pub mod flix_sgd;
+pub mod i_scaffnew;
 pub mod local;
+pub mod one_shot;
 pub mod parts;
 mod registry;
+pub mod scafflix;
+pub mod scaffnew;
 
 pub use registry::{CARDS, Card, Method, UnknownMethod, Visitor, with};

@@ -60,5 +60,11 @@ registry! {
     crate::ef::Ef,
     crate::ef21::Ef21,
     crate::flix::Flix,
+    crate::one_shot::OneShot,
+    crate::flix_sgd::FlixSgd,
+    crate::flix_fedavg::FlixFedavg,
     crate::local::Local,
+    crate::scafflix::Scafflix,
+    crate::i_scaffnew::IScaffnew,
+    crate::scaffnew::Scaffnew,
 }

@@ -34,7 +34,7 @@ fn fixed_masks_walk_as_the_specification_says() {
     close(server.step, 2.143583324245);
     all_close(&server.at.x, &[0.661073117750, -0.055143676821, 0.620838747504]);
     let (method, store) = (Arc::new(method), Arc::new(Memory::default()));
-    let mut fleet = Inline::new(lab.host_on(&method, Arc::clone(&store)));
+    let mut fleet = Inline::new(lab.host_with(&method, Arc::clone(&store), Seed(1)));
     let trained = train(&*method, lab.zeros(), &Plan::new(4, Seed(1)), &mut fleet, &mut vec![]).unwrap();
     let kept: Vec<Kept<Vector>> = (0..4).map(|i| store.read(ClientId(i)).unwrap().unwrap()).collect();
     let h: Vec<Vector> = (0..4).map(|i| kept[i].named(trained.heard.of(ClientId(i as u32))).unwrap().clone()).collect();

@@ -2,7 +2,7 @@
 
 use motet_core::{Algorithm, ClientId, Cohort, Fraction, PerClient, Round, Site, Vector};
 
-use super::{Solve, Start};
+use super::{Solve, Start, refuse_alpha};
 
 /// The hyper-parameters of FLIX that every solver of F has.
 #[derive(Clone, Copy, Debug)]
@@ -54,11 +54,6 @@ impl Mixture<'_> {
 
     /// What is wrong with αᵢ for this many clients, if anything.
     pub fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        let listed = self.alpha.listed()?;
-        match clients {
-            Some(n) if n as usize == listed => None,
-            Some(n) => Some(format!("alpha lists {listed} clients, the problem has {n}")),
-            None => Some(format!("alpha lists {listed} clients, the population has no end")),
-        }
+        refuse_alpha(self.alpha, clients)
     }
 }

@@ -3,6 +3,7 @@
 // Each test file uses its own part of it, and a panic is how a test fails.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+pub mod controlled;
 pub mod mushrooms;
 pub mod random;
 
@@ -50,12 +51,12 @@ impl Lab {
     }
 
     pub fn host<A: Algorithm>(&self, method: &Arc<A>) -> Host<A> {
-        self.host_on(method, Arc::new(Memory::default()))
+        self.host_with(method, Arc::new(Memory::default()), Seed(1))
     }
 
-    /// A host whose clients' states can be looked at afterwards.
-    pub fn host_on<A: Algorithm>(&self, method: &Arc<A>, store: Arc<Memory<Kept<A::Client>>>) -> Host<A> {
-        Host::new(Arc::clone(method), Arc::clone(&self.population), store, Arc::clone(&self.memo), Seed(1))
+    /// A host whose clients sleep where the test can look at them.
+    pub fn host_with<A: Algorithm>(&self, method: &Arc<A>, store: Arc<Memory<Kept<A::Client>>>, seed: Seed) -> Host<A> {
+        Host::new(Arc::clone(method), Arc::clone(&self.population), store, Arc::clone(&self.memo), seed)
     }
 
     /// Runs a method inline and gives its rows too.
@@ -64,6 +65,14 @@ impl Lab {
         let mut rows = vec![];
         let trained = train(&*method, start, plan, &mut Inline::new(self.host(&method)), &mut rows).unwrap();
         (rows, trained)
+    }
+
+    /// Runs a method whose clients' dice have the plan's seed too.
+    pub fn run_seeded<A: Algorithm + Clone>(&self, method: &A, start: Vector, plan: &Plan) -> Trained<A> {
+        let method = Arc::new(method.clone());
+        let store = Arc::new(Memory::default());
+        let host = Host::new(Arc::clone(&method), Arc::clone(&self.population), store, Arc::clone(&self.memo), plan.seed);
+        train(&*method, start, plan, &mut Inline::new(host), &mut Vec::<Row>::new()).unwrap()
     }
 
     /// xᵏ from zeros, or from where the method starts.

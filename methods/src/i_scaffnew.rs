@@ -1,0 +1,37 @@
+//! i-Scaffnew: Scaffnew with a stepsize of its own for every client.
+//!
+//! Yi, Condat, Richtárik. *Explicit Personalization and Local Training: Double Communication
+//! Acceleration in Federated Learning*. 2023.
+//!
+//! [`crate::scafflix`] with α = 1; its hᵢ is the paper's. All lines are there.
+
+use motet_core::{Fraction, PerClient};
+use serde::{Deserialize, Serialize};
+
+use crate::registry::Card;
+use crate::scafflix::{Family, Kind, Steps, parameters};
+
+/// i-Scaffnew has no parameters of its own.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Individual {}
+
+impl Kind for Individual {
+    const CARD: Card = Card {
+        name: "i-scaffnew",
+        about: "Scaffnew with a stepsize of its own for every client (Scafflix with alpha = 1)",
+        paper: "Yi, Condat, Richtárik 2023",
+        parameters: parameters![],
+        example: "{}",
+    };
+
+    fn alpha(&self) -> Option<&PerClient<Fraction>> {
+        None
+    }
+
+    fn steps(&self) -> Steps {
+        Steps::Own
+    }
+}
+
+/// i-Scaffnew.
+pub type IScaffnew = Family<Individual>;

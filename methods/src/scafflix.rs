@@ -1,0 +1,368 @@
+//! Scafflix: local training with control variates on FLIX mixtures, a step of its own for every client.
+//!
+//! Yi, Condat, Richtárik. *Explicit Personalization and Local Training: Double Communication
+//! Acceleration in Federated Learning*. 2023.
+//!
+//! ```text
+//! minimise F(x) = 1/n Σ fᵢ(Tᵢ(x)),   Tᵢ(x) = αᵢ x + (1 − αᵢ) xᵢ*,   xᵢ* = argmin fᵢ
+//! before   1  each client solves for xᵢ*
+//!          2  γᵢ = 1/Aᵢ,   wᵢ = αᵢ²/γᵢ,   p = √ min γᵢ μᵢ
+//!          3  hᵢ = 0, or hᵢ = ĝᵢ − (αᵢ/γᵢ) Σ αⱼ ĝⱼ / Σ wⱼ with ĝᵢ = ∇fᵢ(Tᵢ(x))
+//! round    4  draw the number of local steps ℓ ~ Geometric(p);  each client starts from xᵢ = x
+//!          5  ℓ times   xᵢ ← xᵢ − (γᵢ/αᵢ) (gᵢ(Tᵢ(xᵢ)) − hᵢ)
+//!          6  x ← Σ wᵢ xᵢ / Σ wᵢ
+//!          7  hᵢ ← hᵢ + (p χ αᵢ/γᵢ) (x − xᵢ),   χ = 1 if everyone takes part
+//! ```
+//!
+//! This file is the one implementation of three methods: `scafflix`, `i-scaffnew` (α = 1) and
+//! `scaffnew` (α = 1, one step for all).
+//!
+//! Where we leave the paper:
+//! - Its coin is flipped at every step; we draw the number of steps to the next head, which is the same
+//!   law. One round is one communication; the note `steps` is the paper's axis of iterations, and
+//!   `stop = { steps = T }` ends a run there.
+//! - The sums of its line 11 carry the index i where j is meant.
+//! - It asks for Σ hᵢ = 0. What line 7 conserves is Σ αᵢ hᵢ, and the method converges to the point where
+//!   ∇F = 1/n Σ αᵢ hᵢ: that sum must be 0. The paper's hᵢ = ∇fᵢ(Tᵢ(x⁰)) does not satisfy this; line 3
+//!   projects it, which never increases the Lyapunov function and costs one exchange in round 0.
+//! - Aᵢ is Lᵢ for exact gradients. For batches of b out of m examples it is twice the expected
+//!   smoothness m(b−1)/(b(m−1)) Lᵢ + (m−b)/(b(m−1)) maxⱼ Lᵢⱼ (Gower et al. 2019), 2 maxⱼ Lᵢⱼ for b = 1:
+//!   the smoothness of the mean alone is not enough.
+//! - Clients with αᵢ = 0 have no part in x: they are never asked and deploy xᵢ*.
+//!
+//! Partial participation is not in the paper. `tracked` draws c of the n clients, keeps hᵢ of the others
+//! and corrects line 7 by χ = n(c−1)/(c(n−1)); the mean goes back in a second, required exchange of the
+//! same round. For equal α and γ this is TAMUNA without compression; for unequal ones it is tested, not
+//! proven. `author` is what the released code for networks does: hᵢ is reset to 0 in every round. That is
+//! local gradient descent on F (FLIX with federated averaging) and stops at a bias; the released code adds
+//! a server Adam, weights by sample counts, and flips its coin once, when the function is compiled.
+//!
+//! The released *convex* code is Scaffnew on F: one step 1/Lα for every Fᵢ(x) = fᵢ(Tᵢ(x)), plain averages,
+//! p = 1/√(L̄/μ̄). In our letters that is γᵢ = αᵢ²/Lα: `setting = "author"`. No theorem covers it where
+//! αᵢ² Lᵢ > Lα.
+
+use motet_core::{
+    Abort, Algorithm, ClientId, Cohort, Mean, Meter, PerClient, Positive, Probability, Rate, Round, Rows, Sampling, Site, Vector,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{Solve, Start};
+use crate::registry::{Card, Method};
+
+mod kind;
+mod messages;
+mod settings;
+
+pub use kind::{Kind, Personal};
+pub use messages::{Ask, Client, Reply, Server};
+pub(crate) use settings::parameters;
+pub use settings::{Coin, Controls, Participation, Setting, Steps, Variant};
+
+/// Scafflix itself.
+pub type Scafflix = Family<Personal>;
+
+/// The algorithm of all three.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, bound(serialize = "", deserialize = ""))]
+pub struct Family<K: Kind> {
+    /// What only one of them has.
+    #[serde(flatten)]
+    pub kind: K,
+    /// γᵢ
+    #[serde(default = "settings::theory")]
+    pub step: Rate<Positive>,
+    /// Multiplies the γᵢ of theory.
+    #[serde(default = "settings::one")]
+    pub scale: Positive,
+    /// p
+    #[serde(default = "settings::theory")]
+    pub p: Rate<Probability>,
+    /// How long clients work alone.
+    #[serde(default)]
+    pub coin: Coin,
+    /// Examples per gradient; all if absent.
+    #[serde(default)]
+    pub batch: Option<u32>,
+    /// x⁰
+    #[serde(default)]
+    pub start: Start,
+    /// hᵢ⁰
+    #[serde(default)]
+    pub h0: Controls,
+    /// Who takes part; everyone if absent.
+    #[serde(default)]
+    pub participation: Option<Participation>,
+    /// How xᵢ* is found.
+    #[serde(default)]
+    pub solve: Solve,
+}
+
+impl<K: Kind> Method for Family<K> {
+    const CARD: Card = K::CARD;
+}
+
+impl<K: Kind> Family<K> {
+    /// Those who have a part in x.
+    fn sharing(&self, round: &Round<'_, Self>) -> Cohort {
+        round.everyone().filter(|id| self.share(id) > 0.0).required()
+    }
+
+    /// γᵢ as the server knows it.
+    fn gamma(&self, s: &Server, id: ClientId) -> f64 {
+        let given = || self.step_of(id, self.given().unwrap_or(f64::NAN));
+        s.steps.get(id.0 as usize).copied().unwrap_or_else(given)
+    }
+
+    /// wᵢ
+    fn weight(&self, s: &Server, id: ClientId) -> f64 {
+        self.share(id).powi(2) / self.gamma(s, id)
+    }
+
+    fn given(&self) -> Option<f64> {
+        match self.step {
+            Rate::Given(step) => Some(*step),
+            Rate::Theory => None,
+        }
+    }
+
+    /// γᵢ from the common number: the authors' step is one for x, not for Tᵢ(x).
+    fn step_of(&self, id: ClientId, common: f64) -> f64 {
+        match self.kind.steps() {
+            Steps::Own | Steps::Common => common,
+            Steps::OfMixture => common * self.share(id).powi(2),
+        }
+    }
+
+    /// Line 7, if the client waits for it.
+    fn settle(&self, me: &mut Client, mean: &Vector, gain: f64, id: ClientId) {
+        if let Some(sent) = me.sent.take() {
+            let rate = me.p * gain * self.share(id) / me.step;
+            me.h.axpy(rate, mean); // line 7
+            me.h.axpy(-rate, &sent);
+        }
+    }
+
+    /// Line 5: nothing but gradients and vectors at hand between two communications.
+    fn walk(&self, me: &Client, from: &Vector, steps: u32, site: &mut Site<'_>) -> Vector {
+        let alpha = self.share(site.id);
+        let mut local = (alpha < 1.0).then(|| self.anchor(site));
+        if let Some(own) = &mut local {
+            own.scale(1.0 - alpha);
+        }
+        let (mut x, mut g, mut mixed) = (from.clone(), from.zeros_like(), from.zeros_like());
+        let rate = me.step / alpha;
+        for _ in 0..steps {
+            let at = match &local {
+                None => &x,
+                Some(own) => {
+                    mixed.copy_from(own);
+                    mixed.axpy(alpha, &x);
+                    &mixed
+                }
+            };
+            match self.batch {
+                Some(size) if (size as usize) < site.train.samples() => {
+                    let rows = site.rng.choose(size as usize, site.train.samples());
+                    site.train.gradient_into(at, Rows::Only(&rows), &mut g);
+                }
+                _ => site.train.gradient_into(at, Rows::All, &mut g),
+            }
+            x.axpy(-rate, &g); // line 5
+            x.axpy(rate, &me.h);
+        }
+        x
+    }
+
+    /// Who works in this round.
+    fn cohort(&self, sharing: &Cohort, round: &mut Round<'_, Self>) -> Cohort {
+        match &self.participation {
+            None => sharing.clone(),
+            // Nobody is listed: the population has no end.
+            Some(part) if sharing.is_empty() => round.sample(&Sampling::Clients(part.clients)).required(),
+            Some(part) => {
+                let chosen = round.rng().choose(part.clients as usize, sharing.len());
+                Cohort::new(chosen.into_iter().map(|k| sharing.ids()[k as usize]).collect::<Vec<_>>()).required()
+            }
+        }
+    }
+
+    fn variant(&self) -> Option<Variant> {
+        self.participation.map(|part| part.variant)
+    }
+
+    /// Aᵢ
+    fn bound(&self, f: &Meter<'_>) -> Option<f64> {
+        settings::bound(f.constants(), self.batch, f.samples())
+    }
+
+    /// Line 2 and the start, from everyone's constants.
+    fn introduce(&self, s: &mut Server, sharing: &Cohort, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let mut census = settings::Census::default();
+        let mut average = Mean::like(&s.x);
+        let optimum = self.start == Start::OneShot;
+        round.ask(sharing, Ask::Introduce { optimum }, |id, reply| {
+            let Reply::Introduction { smoothness, bound, convexity, optimum } = reply else { return };
+            census.add(id, self.share(id), smoothness, bound, convexity);
+            if let Some(optimum) = optimum {
+                average.add(self.share(id).powi(2) * smoothness.unwrap_or(f64::NAN), &optimum);
+            }
+        })?;
+        if optimum {
+            s.x = average.finish();
+            if !s.x.is_finite() {
+                return Err(Abort::Unsuited("the model does not know its smoothness: choose another start".into()));
+            }
+        }
+        let n = round.everyone().len();
+        let common = self.given().or_else(|| census.common(self.kind.steps(), n).map(|step| step * *self.scale));
+        s.steps = census.steps(|id, bound| {
+            let own = || bound.map(|a| *self.scale / a);
+            common.or_else(own).map_or(f64::NAN, |step| self.step_of(id, step))
+        });
+        if sharing.ids().iter().any(|&id| !self.gamma(s, id).is_finite()) {
+            return Err(Abort::Unsuited("the model does not know its smoothness: give step as a number".into()));
+        }
+        if self.p == Rate::Theory {
+            s.p = census
+                .p(self.kind.steps(), |id| self.gamma(s, id))
+                .ok_or_else(|| Abort::Unsuited("the model does not know that it is strongly convex: give p as a number".into()))?;
+        }
+        if common.is_some() || self.p == Rate::Theory {
+            round.ask(sharing, Ask::Begin { step: common, p: s.p }, |_, _| {})?;
+        }
+        Ok(())
+    }
+}
+
+impl<K: Kind> Algorithm for Family<K> {
+    type Ask = Ask;
+    type Reply = Reply;
+    type Server = Server;
+    type Client = Client;
+
+    fn server(&self, start: Vector) -> Server {
+        let p = if let Rate::Given(p) = self.p { *p } else { f64::NAN };
+        Server { x: self.start.from(start), steps: vec![], p }
+    }
+
+    fn client(&self, site: &mut Site<'_>) -> Client {
+        if self.share(site.id) < 1.0 || self.start == Start::OneShot {
+            self.solve.optimum(site); // line 1
+        }
+        let own = || self.bound(&site.train).map_or(f64::NAN, |a| *self.scale / a);
+        Client {
+            h: Vector::zeros(site.train.dim(), site.train.precision()), // line 3
+            sent: None,
+            step: self.given().map_or_else(own, |step| self.step_of(site.id, step)), // line 2
+            p: if let Rate::Given(p) = self.p { *p } else { f64::NAN },
+        }
+    }
+
+    fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let sharing = self.sharing(round);
+        let nobody = sharing.is_empty() && !round.everyone().is_empty();
+        if nobody {
+            return Ok(());
+        }
+        if self.p == Rate::Theory || self.step == Rate::Theory || self.start == Start::OneShot {
+            self.introduce(s, &sharing, round)?; // line 2
+        }
+        if self.h0 == Controls::ProjectedGradients {
+            let (mut sum, mut weights) = (s.x.zeros_like(), 0.0);
+            round.ask(&sharing, Ask::Differentiate { x: s.x.clone() }, |id, reply| {
+                if let Reply::Gradient { g } = reply {
+                    sum.axpy(self.share(id), &g);
+                    weights += self.weight(s, id);
+                }
+            })?;
+            sum.scale(1.0 / weights);
+            round.ask(&sharing, Ask::Project { excess: sum }, |_, _| {})?; // line 3
+        }
+        Ok(())
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let sharing = self.sharing(round);
+        if sharing.is_empty() && !round.everyone().is_empty() {
+            return Ok(());
+        }
+        let steps = match self.coin {
+            Coin::Geometric => u32::try_from(round.rng().geometric(s.p)).unwrap_or(u32::MAX), // line 4
+            Coin::Every(steps) => steps,
+        };
+        let cohort = self.cohort(&sharing, round);
+        let mut mean = Mean::like(&s.x);
+        round.ask(&cohort, Ask::Advance { x: s.x.clone(), steps }, |id, reply| {
+            if let Reply::Moved { x } = reply {
+                mean.add(self.weight(s, id), &x);
+            }
+        })?;
+        s.x = mean.finish(); // line 6
+        if self.variant() == Some(Variant::Tracked) {
+            let gain = settings::gain(sharing.len(), cohort.len());
+            round.ask(&cohort, Ask::Settle { mean: s.x.clone(), gain }, |_, _| {})?;
+        }
+        round.note("steps", f64::from(steps));
+        round.note("p", s.p);
+        Ok(())
+    }
+
+    fn answer(&self, me: &mut Client, ask: &Ask, site: &mut Site<'_>) -> Reply {
+        match ask {
+            Ask::Introduce { optimum } => {
+                let known = site.train.constants();
+                let optimum = optimum.then(|| self.solve.optimum(site));
+                Reply::Introduction { smoothness: known.smoothness, bound: self.bound(&site.train), convexity: known.convexity, optimum }
+            }
+            Ask::Begin { step, p } => {
+                me.step = step.map_or(me.step, |common| self.step_of(site.id, common));
+                me.p = *p;
+                Reply::Done {}
+            }
+            Ask::Differentiate { x } => {
+                let at = self.personal(me, x, site);
+                me.h = site.train.gradient(&at);
+                Reply::Gradient { g: me.h.clone() }
+            }
+            Ask::Project { excess } => {
+                me.h.axpy(-self.share(site.id) / me.step, excess); // line 3
+                Reply::Done {}
+            }
+            Ask::Advance { x, steps } => {
+                self.settle(me, x, 1.0, site.id); // with everyone, the mean rides on the next ask
+                let moved = self.walk(me, x, *steps, site);
+                // The authors' variant forgets: its hᵢ is 0 for ever.
+                me.sent = (self.variant() != Some(Variant::Author)).then(|| moved.clone());
+                Reply::Moved { x: moved }
+            }
+            Ask::Settle { mean, gain } => {
+                self.settle(me, mean, *gain, site.id);
+                Reply::Done {}
+            }
+        }
+    }
+
+    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
+        &s.x
+    }
+
+    fn share(&self, client: ClientId) -> f64 {
+        self.kind.alpha().map_or(1.0, |alpha| *alpha.of(client))
+    }
+
+    fn anchor(&self, site: &mut Site<'_>) -> Vector {
+        self.solve.optimum(site)
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        if let (Some(listed), n) = (self.kind.alpha().and_then(PerClient::listed), clients)
+            && n.is_none_or(|n| n as usize != listed)
+        {
+            return Some(match n {
+                Some(n) => format!("alpha lists {listed} clients, the problem has {n}"),
+                None => format!("alpha lists {listed} clients, the population has no end"),
+            });
+        }
+        settings::refuse(self.coin, self.batch, self.participation, clients)
+    }
+}

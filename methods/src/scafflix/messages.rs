@@ -1,0 +1,100 @@
+//! What Scafflix and its kin send and keep.
+
+use motet_core::{Vector, message, wire};
+
+message! {
+    /// Server to client.
+    pub enum Ask {
+        /// For the constants of line 2.
+        Introduce {
+            /// Is xᵢ* wanted too?
+            optimum: bool,
+        },
+        /// Here is what line 2 came to.
+        Begin {
+            /// The step that all have in common, if they do.
+            step: Option<f64>,
+            /// p
+            p: f64,
+        },
+        /// For ĝᵢ of line 3.
+        Differentiate {
+            /// x⁰
+            x: Vector,
+        },
+        /// The projection of line 3.
+        Project {
+            /// Σ αⱼ ĝⱼ / Σ wⱼ
+            excess: Vector,
+        },
+        /// For lines 4 and 5, with the mean that line 7 waits for.
+        Advance {
+            /// x
+            x: Vector,
+            /// ℓ
+            steps: u32,
+        },
+        /// For line 7, now.
+        Settle {
+            /// x of line 6.
+            mean: Vector,
+            /// χ
+            gain: f64,
+        },
+    }
+}
+
+message! {
+    /// Client to server.
+    pub enum Reply {
+        /// Line 2.
+        Introduction {
+            /// Lᵢ
+            smoothness: Option<f64>,
+            /// Aᵢ
+            bound: Option<f64>,
+            /// μᵢ
+            convexity: Option<f64>,
+            /// xᵢ*, if wanted.
+            optimum: Option<Vector>,
+        },
+        /// Line 3.
+        Gradient {
+            /// ĝᵢ
+            g: Vector,
+        },
+        /// Line 5.
+        Moved {
+            /// xᵢ
+            x: Vector,
+        },
+        /// It is done; costs no bits.
+        Done {},
+    }
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// x
+        pub x: Vector,
+        /// γᵢ of those who introduced themselves, by client number.
+        pub steps: Vec<f64>,
+        /// p
+        pub p: f64,
+    }
+}
+
+wire! {
+    /// What a client keeps.
+    pub struct Client {
+        /// hᵢ
+        pub h: Vector,
+        /// xᵢ as sent, until line 7 has seen the mean.
+        pub sent: Option<Vector>,
+        /// γᵢ
+        pub step: f64,
+        /// p
+        pub p: f64,
+    }
+}

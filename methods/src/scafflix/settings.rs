@@ -1,0 +1,190 @@
+//! The settings of Scafflix and its kin, and what theory makes of a problem's constants.
+
+use motet_core::{ClientId, Constants, Positive, Rate};
+use serde::{Deserialize, Serialize};
+
+pub(super) fn theory<T>() -> Rate<T> {
+    Rate::Theory
+}
+
+pub(super) fn one() -> Positive {
+    Positive::new(1.0).expect("1 is positive")
+}
+
+/// A card's parameters: those of one method, then those of all three.
+macro_rules! parameters {
+    ($($own:expr),* $(,)?) => {
+        &[
+            $($own,)*
+            ("step", "stepsize: a number, or \"theory\" (default): 1/A_i, A_i = L_i for exact gradients"),
+            ("scale", "multiplies the stepsize of theory (default 1)"),
+            ("p", "chance of communication after a step: a number, or \"theory\" (default): sqrt(min step_i mu_i)"),
+            ("coin", "\"geometric\" (default), or for tests and ablations { every = k }: exactly k steps per round"),
+            ("batch", "examples per gradient, drawn without replacement (default: all)"),
+            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
+            ("h0", "control variates at the start: \"zero\" (default) or \"projected-gradients\" (one more exchange)"),
+            ("participation", "{ clients = c, variant = \"tracked\" | \"author\" }; author resets h in every round (default: everyone)"),
+            ("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }"),
+        ]
+    };
+}
+pub(crate) use parameters;
+
+/// Whose steps and p.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Setting {
+    /// γᵢ = 1/Aᵢ, p = √ min γᵢ μᵢ.
+    #[default]
+    Paper,
+    /// γᵢ = αᵢ²/Lα, p = 1/√(L̄/μ̄): the released convex code.
+    Author,
+}
+
+/// How the steps of clients hang together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steps {
+    /// Each has its own, 1/Aᵢ.
+    Own,
+    /// All have the same, 1/max Aᵢ.
+    Common,
+    /// All have the same on Fᵢ(x) = fᵢ(Tᵢ(x)), 1/Lα.
+    OfMixture,
+}
+
+/// How many local steps a round has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coin {
+    /// A coin with chance p of communication after each step.
+    #[default]
+    Geometric,
+    /// Always so many; p only enters line 7. For tests and ablations.
+    Every(u32),
+}
+
+/// hᵢ⁰
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Controls {
+    /// 0
+    #[default]
+    Zero,
+    /// The gradients at the start, projected so that Σ αᵢ hᵢ = 0.
+    ProjectedGradients,
+}
+
+/// Some clients per round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Participation {
+    /// c
+    pub clients: u32,
+    /// What becomes of hᵢ.
+    #[serde(default)]
+    pub variant: Variant,
+}
+
+/// What becomes of hᵢ under partial participation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// Kept, and corrected in the same round: converges to the optimum.
+    #[default]
+    Tracked,
+    /// Reset to 0 in every round, as in the released code for networks: has a bias.
+    Author,
+}
+
+/// χ = n(c−1)/(c(n−1)), its limit for a population without end.
+pub(super) fn gain(n: usize, c: usize) -> f64 {
+    let (n, c) = (n as f64, c as f64);
+    if n == 0.0 {
+        (c - 1.0) / c
+    } else if n == c {
+        1.0
+    } else {
+        n * (c - 1.0) / (c * (n - 1.0))
+    }
+}
+
+/// Aᵢ: twice the expected smoothness of batches drawn without replacement; Lᵢ for exact gradients.
+pub(super) fn bound(known: Constants, batch: Option<u32>, samples: usize) -> Option<f64> {
+    let exact = known.smoothness?;
+    match batch {
+        Some(size) if (size as usize) < samples => {
+            let (b, m) = (f64::from(size), samples as f64);
+            Some(2.0 * (m * (b - 1.0) * exact + (m - b) * known.sample_smoothness?) / (b * (m - 1.0)))
+        }
+        _ => Some(exact),
+    }
+}
+
+/// What is wrong with these settings, if anything.
+pub(super) fn refuse(coin: Coin, batch: Option<u32>, participation: Option<Participation>, clients: Option<u32>) -> Option<String> {
+    if coin == Coin::Every(0) {
+        return Some("coin = { every = 0 } takes no steps: at least 1".into());
+    }
+    if batch == Some(0) {
+        return Some("batch is 0: at least 1 example".into());
+    }
+    let Participation { clients: c, variant } = participation?;
+    if variant == Variant::Tracked && c < 2 {
+        return Some(format!("{c} clients per round cannot learn control variates: at least 2, or variant = \"author\""));
+    }
+    if c == 0 {
+        return Some("participation asks for 0 clients: at least 1".into());
+    }
+    clients.filter(|n| c > *n).map(|n| format!("participation asks for {c} clients, the problem has {n}"))
+}
+
+/// Everyone's constants.
+#[derive(Default)]
+pub(super) struct Census {
+    known: Vec<(ClientId, Known)>,
+}
+
+struct Known {
+    alpha: f64,
+    smoothness: Option<f64>,
+    bound: Option<f64>,
+    convexity: Option<f64>,
+}
+
+impl Census {
+    pub(super) fn add(&mut self, id: ClientId, alpha: f64, smoothness: Option<f64>, bound: Option<f64>, convexity: Option<f64>) {
+        self.known.push((id, Known { alpha, smoothness, bound, convexity }));
+    }
+
+    /// The step all have in common, of n clients, if there is such a thing and it is known.
+    pub(super) fn common(&self, steps: Steps, n: usize) -> Option<f64> {
+        match steps {
+            Steps::Own => None,
+            Steps::Common => self.known.iter().try_fold(0.0, |most: f64, (_, k)| Some(most.max(k.bound?))).map(|a| 1.0 / a),
+            Steps::OfMixture => {
+                let sum = self.known.iter().try_fold(0.0, |sum, (_, k)| Some(sum + k.alpha.powi(2) * k.bound?))?;
+                Some(n as f64 / sum)
+            }
+        }
+    }
+
+    /// γᵢ by client number; those who were not asked have none.
+    pub(super) fn steps(&self, of: impl Fn(ClientId, Option<f64>) -> f64) -> Vec<f64> {
+        let len = self.known.iter().map(|(id, _)| id.0 as usize + 1).max().unwrap_or(0);
+        let mut steps = vec![f64::NAN; len];
+        self.known.iter().for_each(|(id, k)| steps[id.0 as usize] = of(*id, k.bound));
+        steps
+    }
+
+    /// p of theory: √ min γᵢ μᵢ, or 1/√(L̄/μ̄) as in the released code; at most 1. None if a constant is
+    /// unknown or some function is not strongly convex.
+    pub(super) fn p(&self, steps: Steps, gamma: impl Fn(ClientId) -> f64) -> Option<f64> {
+        let squared = if steps == Steps::OfMixture {
+            let (l, m) = self.known.iter().try_fold((0.0, 0.0), |(l, m), (_, k)| Some((l + k.smoothness?, m + k.convexity?)))?;
+            m / l
+        } else {
+            self.known.iter().try_fold(f64::INFINITY, |least: f64, (id, k)| Some(least.min(gamma(*id) * k.convexity?)))?
+        };
+        (squared > 0.0).then(|| squared.sqrt().min(1.0))
+    }
+}

@@ -1,0 +1,37 @@
+//! Scaffnew (ProxSkip): local training with control variates, one stepsize for all clients.
+//!
+//! Mishchenko, Malinovsky, Stich, Richtárik. *ProxSkip: Yes! Local Gradient Steps Provably Lead to
+//! Communication Acceleration! Finally!* ICML 2022.
+//!
+//! [`crate::scafflix`] with α = 1 and the same step for everyone, in theory 1/max Lᵢ. All lines are there.
+
+use motet_core::{Fraction, PerClient};
+use serde::{Deserialize, Serialize};
+
+use crate::registry::Card;
+use crate::scafflix::{Family, Kind, Steps, parameters};
+
+/// Scaffnew has no parameters of its own.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Plain {}
+
+impl Kind for Plain {
+    const CARD: Card = Card {
+        name: "scaffnew",
+        about: "local training with control variates, one stepsize for all (ProxSkip)",
+        paper: "Mishchenko, Malinovsky, Stich, Richtárik 2022",
+        parameters: parameters![],
+        example: "{}",
+    };
+
+    fn alpha(&self) -> Option<&PerClient<Fraction>> {
+        None
+    }
+
+    fn steps(&self) -> Steps {
+        Steps::Common
+    }
+}
+
+/// Scaffnew.
+pub type Scaffnew = Family<Plain>;
