@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::algorithm::{Algorithm, ClientId};
 use crate::fleet::{Answer, Asks, Fleet, Heard, Roster, Wave};
 use crate::ledger::{Direction, Ledger};
-use crate::sampling::Sampling;
+use crate::sampling::{Draw, Sampling};
 use crate::seed::{Rng, Seed, Slot};
 use crate::store::StoreError;
 
@@ -50,17 +50,48 @@ pub enum Abort {
 }
 
 /// Some clients, in the order they are asked and folded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cohort {
     ids: Arc<[ClientId]>,
+    weights: Weights,
     required: bool,
     unbounded: bool,
 }
 
+/// What each client of a cohort stands for.
+#[derive(Clone, Debug, PartialEq)]
+enum Weights {
+    Same(f64),
+    Each(Arc<BTreeMap<ClientId, f64>>),
+}
+
 impl Cohort {
-    /// These clients.
+    /// These clients, all of one weight.
     pub fn new(ids: impl Into<Arc<[ClientId]>>) -> Self {
-        Self { ids: ids.into(), required: false, unbounded: false }
+        let ids = ids.into();
+        let weights = Weights::Same(1.0 / ids.len().max(1) as f64);
+        Self { ids, weights, required: false, unbounded: false }
+    }
+
+    /// These clients, each with a weight of its own.
+    pub fn weighted(weights: BTreeMap<ClientId, f64>) -> Self {
+        let ids = weights.keys().copied().collect();
+        Self { ids, weights: Weights::Each(Arc::new(weights)), required: false, unbounded: false }
+    }
+
+    /// The same clients, all of this weight.
+    pub(crate) fn weighing(self, weight: f64) -> Self {
+        Self { weights: Weights::Same(weight), ..self }
+    }
+
+    /// wᵢ: what this client's vector counts for in Σ wᵢ vᵢ, the estimate of the mean over all clients that is
+    /// right on average over the draw. One over the number of clients where all are alike; kept by
+    /// [`filter`](Self::filter) and by those who answer.
+    pub fn weight(&self, client: ClientId) -> f64 {
+        match &self.weights {
+            Weights::Same(weight) => *weight,
+            Weights::Each(weights) => weights.get(&client).copied().unwrap_or(0.0),
+        }
     }
 
     /// The same clients, none of whom may stay silent: those who do are asked again in the same
@@ -75,7 +106,7 @@ impl Cohort {
         if self.ids.iter().all(|&id| keep(id)) {
             return self.clone();
         }
-        Self { ids: self.ids.iter().copied().filter(|&id| keep(id)).collect(), ..*self }
+        Self { ids: self.ids.iter().copied().filter(|&id| keep(id)).collect(), ..self.clone() }
     }
 
     /// Who.
@@ -100,6 +131,7 @@ const PATIENCE: u32 = 50;
 /// One attempt at a round: dice, cohorts, and the only door to the clients.
 pub struct Round<'a, A: Algorithm> {
     slot: Slot,
+    seed: Seed,
     rng: Rng,
     fleet: &'a mut dyn Fleet<A>,
     ledger: &'a mut Ledger,
@@ -115,7 +147,7 @@ pub struct Round<'a, A: Algorithm> {
 impl<'a, A: Algorithm> Round<'a, A> {
     pub(crate) fn new(slot: Slot, seed: Seed, quorum: f64, everyone: &'a Cohort, fleet: &'a mut dyn Fleet<A>, books: Books<'a>) -> Self {
         let Books { ledger, heard, notes } = books;
-        Self { slot, rng: seed.server(slot.round, slot.attempt), fleet, ledger, heard, undo: vec![], everyone, quorum, notes }
+        Self { slot, seed, rng: seed.server(slot.round, slot.attempt), fleet, ledger, heard, undo: vec![], everyone, quorum, notes }
     }
 
     /// Makes a failed attempt not have happened, but for the ledger.
@@ -142,7 +174,8 @@ impl<'a, A: Algorithm> Round<'a, A> {
 
     /// Some clients, by the round's dice.
     pub fn sample(&mut self, how: &Sampling) -> Cohort {
-        how.draw(&self.fleet.roster(), self.everyone, &mut self.rng)
+        let (seed, round) = (self.seed, self.slot.round);
+        how.draw(Draw { roster: &self.fleet.roster(), everyone: self.everyone, seed, round, rng: &mut self.rng })
     }
 
     /// One ask to a cohort; `fold` sees the replies in cohort order. Returns who answered.
@@ -210,7 +243,7 @@ impl<'a, A: Algorithm> Round<'a, A> {
         if answered.is_empty() && !to.is_empty() || (answered.len() as f64) < self.quorum * to.len() as f64 {
             return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
         }
-        Ok(if answered.len() == to.len() { to.clone() } else { Cohort { ids: answered.into(), required: to.required, unbounded: false } })
+        Ok(if answered.len() == to.len() { to.clone() } else { Cohort { ids: answered.into(), ..to.clone() } })
     }
 
     /// Asks the silent again in the same slot until everyone has answered; folds in cohort order.
@@ -280,6 +313,6 @@ pub(crate) fn everyone(roster: &Roster) -> Cohort {
     match roster {
         Roster::Listed(ids) => Cohort::new(Arc::clone(ids)),
         Roster::Counted(n) => Cohort::new((0..*n).map(ClientId).collect::<Arc<[_]>>()),
-        Roster::Unbounded => Cohort { ids: Arc::new([]), required: false, unbounded: true },
+        Roster::Unbounded => Cohort { unbounded: true, ..Cohort::new([]) },
     }
 }

@@ -1,11 +1,17 @@
 //! Which clients take part in a round.
 
+use std::collections::BTreeMap;
+
 use crate::algorithm::ClientId;
 use crate::fleet::Roster;
+use crate::number::{Positive, Probability};
 use crate::round::Cohort;
-use crate::seed::Rng;
+use crate::seed::{Purpose, Rng, Seed, Slot};
 
 /// How a round's cohort is drawn.
+///
+/// Every cohort carries weights wᵢ with E Σ wᵢ vᵢ = 1/n Σ vᵢ over its own draw, whatever the vᵢ
+/// ([`Cohort::weight`]). A client drawn twice is asked once and counts twice.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Sampling {
@@ -14,19 +20,222 @@ pub enum Sampling {
     Everyone,
     /// This many, uniformly without replacement within the round.
     Clients(u32),
+    /// Each with this probability; a round may then be without anyone.
+    Bernoulli(Probability),
+    /// This many draws, uniformly with replacement.
+    Replacement(u32),
+    /// Draws with replacement by unequal chances.
+    Importance {
+        /// How many draws.
+        clients: u32,
+        /// qᵢ of each client, up to a common factor.
+        q: Vec<Positive>,
+    },
+    /// At most this many: everyone once in shuffled order, then everyone in a new order. The rounds of a pass
+    /// are as equal in size as can be.
+    Passes(u32),
+}
+
+/// What a draw may look at.
+pub(crate) struct Draw<'a> {
+    pub(crate) roster: &'a Roster,
+    pub(crate) everyone: &'a Cohort,
+    pub(crate) seed: Seed,
+    pub(crate) round: u64,
+    pub(crate) rng: &'a mut Rng,
 }
 
 impl Sampling {
-    pub(crate) fn draw(&self, roster: &Roster, everyone: &Cohort, rng: &mut Rng) -> Cohort {
-        match (self, roster) {
-            (Sampling::Everyone, _) => everyone.clone(),
-            (Sampling::Clients(count), Roster::Unbounded) => {
-                Cohort::new((0..*count).map(|_| ClientId(rng.next_u64() as u32)).collect::<Vec<_>>())
+    /// What is wrong with it for this many clients, if anything.
+    pub fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        match (self, clients) {
+            (Sampling::Clients(0) | Sampling::Replacement(0) | Sampling::Passes(0) | Sampling::Importance { clients: 0, .. }, _) => {
+                Some("sampling takes at least one client per round".into())
             }
-            (Sampling::Clients(count), _) => {
-                let ids = everyone.ids();
-                Cohort::new(rng.choose(*count as usize, ids.len()).into_iter().map(|k| ids[k as usize]).collect::<Vec<_>>())
+            (Sampling::Importance { q, .. }, Some(n)) if q.len() != n as usize => {
+                Some(format!("sampling lists the chances of {} clients, the problem has {n}", q.len()))
+            }
+            (Sampling::Everyone | Sampling::Bernoulli(_) | Sampling::Importance { .. }, None) => {
+                Some("the population has no end: sample a number of clients".into())
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn draw(&self, from: Draw<'_>) -> Cohort {
+        let Draw { roster, everyone, seed, round, rng } = from;
+        let ids = everyone.ids();
+        let n = ids.len();
+        match self {
+            Sampling::Clients(count) | Sampling::Replacement(count) | Sampling::Passes(count) if *roster == Roster::Unbounded => {
+                counted((0..*count).map(|_| (ClientId(rng.next_u64() as u32), 1.0 / f64::from(*count))))
+            }
+            // An unbounded roster has nobody to list: asking its cohort says so.
+            _ if *roster == Roster::Unbounded => everyone.clone(),
+            Sampling::Everyone => everyone.clone(),
+            Sampling::Clients(count) => {
+                Cohort::new(rng.choose(*count as usize, n).into_iter().map(|k| ids[k as usize]).collect::<Vec<_>>())
+            }
+            Sampling::Bernoulli(p) => {
+                let drawn: Vec<ClientId> = ids.iter().copied().filter(|_| rng.coin(**p)).collect();
+                Cohort::new(drawn).weighing(1.0 / (**p * n as f64))
+            }
+            Sampling::Replacement(_) | Sampling::Importance { .. } if n == 0 => everyone.clone(),
+            Sampling::Replacement(count) => counted((0..*count).map(|_| (ids[rng.below(n)], 1.0 / f64::from(*count)))),
+            Sampling::Importance { clients, q } => {
+                let mut total = 0.0;
+                let chance = |id: &ClientId| q.get(id.0 as usize).map_or(0.0, |q| **q);
+                let ends: Vec<f64> = ids
+                    .iter()
+                    .map(|id| {
+                        total += chance(id);
+                        total
+                    })
+                    .collect();
+                counted((0..*clients).map(|_| {
+                    let ticket = rng.unit() * total;
+                    let id = ids[ends.partition_point(|end| *end <= ticket).min(n - 1)];
+                    (id, total / (f64::from(*clients) * n as f64 * chance(&id)))
+                }))
+            }
+            Sampling::Passes(count) => Cohort::new(block(ids, *count as usize, seed, round)),
+        }
+    }
+}
+
+/// The clients of one round of shuffled passes: a function of the seed and the round, without any state. An attempt
+/// that failed is repeated with the same clients.
+fn block(ids: &[ClientId], count: usize, seed: Seed, round: u64) -> Vec<ClientId> {
+    let rounds = ids.len().div_ceil(count.max(1)).max(1);
+    let (pass, place) = (round.saturating_sub(1) / rounds as u64, (round.saturating_sub(1) % rounds as u64) as usize);
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    seed.dice(Slot { round: pass, attempt: 0, exchange: 0 }, 0, Purpose::Pass).shuffle(&mut order);
+    let block = &mut order[place * ids.len() / rounds..(place + 1) * ids.len() / rounds];
+    block.sort_unstable();
+    block.iter().map(|&k| ids[k]).collect()
+}
+
+/// Each client once, with the sum of its weights.
+fn counted(draws: impl Iterator<Item = (ClientId, f64)>) -> Cohort {
+    let mut weights = BTreeMap::new();
+    draws.for_each(|(id, weight)| *weights.entry(id).or_insert(0.0) += weight);
+    Cohort::weighted(weights)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const N: u32 = 7;
+
+    fn draw(how: &Sampling, n: u32, round: u64) -> Cohort {
+        let roster = Roster::Counted(n);
+        let everyone = crate::round::everyone(&roster);
+        how.draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(5), round, rng: &mut Seed(5).server(round, 0) })
+    }
+
+    fn read(text: &str) -> Sampling {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn all() -> Vec<Sampling> {
+        [
+            r#""everyone""#,
+            r#"{"clients":3}"#,
+            r#"{"bernoulli":0.3}"#,
+            r#"{"replacement":3}"#,
+            r#"{"importance":{"clients":3,"q":[1,2,3,4,5,6,7]}}"#,
+            r#"{"passes":3}"#,
+        ]
+        .map(read)
+        .to_vec()
+    }
+
+    /// vᵢ = i², whose mean over 0..7 is 13.
+    fn estimate(cohort: &Cohort) -> f64 {
+        cohort.ids().iter().map(|&id| cohort.weight(id) * f64::from(id.0 * id.0)).sum()
+    }
+
+    #[test]
+    fn the_weighted_sum_of_every_draw_is_unbiased() {
+        for how in all() {
+            let rounds = 40_000;
+            let draws: Vec<f64> = (1..=rounds).map(|round| estimate(&draw(&how, N, round))).collect();
+            let mean = draws.iter().sum::<f64>() / rounds as f64;
+            let variance = draws.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / rounds as f64;
+            // Five standard deviations; the rounds of one pass are dependent, but only towards the mean.
+            assert!((mean - 13.0).abs() <= 5.0 * (variance / rounds as f64).sqrt() + 1e-9, "{how:?}: {mean}");
+        }
+    }
+
+    #[test]
+    fn clients_are_drawn_as_often_as_their_chances_say() {
+        let rounds = 40_000u64;
+        for (how, expect) in all().into_iter().zip([[1.0; 7], [3.0 / 7.0; 7], [0.3; 7], [0.0; 7], [0.0; 7], [1.0 / 3.0; 7]]) {
+            let mut hits = [0u32; N as usize];
+            for round in 1..=rounds {
+                draw(&how, N, round).ids().iter().for_each(|id| hits[id.0 as usize] += 1);
+            }
+            for (k, hits) in hits.into_iter().enumerate() {
+                // With replacement a client is in the cohort unless it is missed three times.
+                let p = match &how {
+                    Sampling::Replacement(_) => 1.0 - (6.0f64 / 7.0).powi(3),
+                    Sampling::Importance { .. } => 1.0 - (1.0 - (k + 1) as f64 / 28.0).powi(3),
+                    _ => expect[k],
+                };
+                let sd = (p * (1.0 - p) / rounds as f64).sqrt();
+                assert!((f64::from(hits) / rounds as f64 - p).abs() <= 5.0 * sd + 1e-4, "{how:?}: client {k} in {hits}, expected {p}");
             }
         }
+    }
+
+    #[test]
+    fn a_draw_depends_on_seed_and_round_alone() {
+        for how in all() {
+            let cohorts = |seed: u64| -> Vec<Cohort> {
+                let roster = Roster::Counted(N);
+                let everyone = crate::round::everyone(&roster);
+                let at = |round| {
+                    let rng = &mut Seed(seed).server(round, 0);
+                    how.draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(seed), round, rng })
+                };
+                (1..30).map(at).collect()
+            };
+            assert_eq!(cohorts(1), cohorts(1));
+            assert_eq!(cohorts(1) == cohorts(2), how == Sampling::Everyone, "{how:?}");
+        }
+    }
+
+    #[test]
+    fn a_pass_takes_everyone_once_in_rounds_of_equal_size_and_the_next_in_another_order() {
+        let pass = |first: u64| (first..first + 3).map(|round| draw(&Sampling::Passes(3), N, round)).collect::<Vec<_>>();
+        let (one, two) = (pass(1), pass(4));
+        for pass in [&one, &two] {
+            assert!(pass.iter().all(|cohort| (2..=3).contains(&cohort.len())));
+            let mut seen: Vec<u32> = pass.iter().flat_map(|cohort| cohort.ids().iter().map(|id| id.0)).collect();
+            seen.sort_unstable();
+            assert_eq!(seen, (0..N).collect::<Vec<_>>());
+        }
+        assert_ne!(one, two);
+    }
+
+    #[test]
+    fn more_than_there_are_is_everyone_and_nobody_is_possible() {
+        for how in [Sampling::Clients(99), Sampling::Passes(99)] {
+            let cohort = draw(&how, N, 1);
+            assert_eq!((cohort.len(), cohort.weight(ClientId(2))), (7, 1.0 / 7.0));
+        }
+        assert!(draw(&Sampling::Replacement(99), N, 1).len() <= 7);
+        let rare = Sampling::Bernoulli(Probability::new(1e-9).unwrap());
+        assert!(draw(&rare, N, 1).is_empty());
+        assert!(all().iter().all(|how| draw(how, 0, 1).is_empty()));
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_refused() {
+        assert!(all().iter().all(|how| how.refuse(Some(N)).is_none()));
+        assert!(Sampling::Clients(0).refuse(Some(N)).unwrap().contains("at least one"));
+        assert!(all()[4].refuse(Some(8)).unwrap().contains("7 clients, the problem has 8"));
+        assert!(Sampling::Everyone.refuse(None).is_some() && Sampling::Clients(3).refuse(None).is_none());
     }
 }

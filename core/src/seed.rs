@@ -46,6 +46,8 @@ pub enum Purpose {
     Start = 8,
     /// Faults that a test fleet injects.
     Fault = 9,
+    /// The order of clients in one shuffled pass.
+    Pass = 10,
 }
 
 /// The seed of a run.

@@ -20,7 +20,7 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Solve, Start};
+use crate::parts::{Solve, Start, refuse_alpha};
 use crate::registry::{Card, Method};
 
 /// FLIX by distributed gradient descent.
@@ -219,11 +219,6 @@ impl Algorithm for Flix {
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        let listed = self.alpha.listed()?;
-        match clients {
-            Some(n) if n as usize == listed => None,
-            Some(n) => Some(format!("alpha lists {listed} clients, the problem has {n}")),
-            None => Some(format!("alpha lists {listed} clients, the population has no end")),
-        }
+        refuse_alpha(&self.alpha, clients)
     }
 }

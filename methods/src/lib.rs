@@ -3,8 +3,11 @@
 //! Start with [`flix`]: the whole of a method in one screen.
 
 pub mod flix;
+pub mod flix_fedavg;
+pub mod flix_sgd;
 pub mod i_scaffnew;
 pub mod local;
+pub mod one_shot;
 pub mod parts;
 mod registry;
 pub mod scafflix;

@@ -56,6 +56,9 @@ macro_rules! registry {
 
 registry! {
     crate::flix::Flix,
+    crate::one_shot::OneShot,
+    crate::flix_sgd::FlixSgd,
+    crate::flix_fedavg::FlixFedavg,
     crate::local::Local,
     crate::scafflix::Scafflix,
     crate::i_scaffnew::IScaffnew,

@@ -67,6 +67,14 @@ impl Lab {
         (rows, trained)
     }
 
+    /// Runs a method whose clients' dice have the plan's seed too.
+    pub fn run_seeded<A: Algorithm + Clone>(&self, method: &A, start: Vector, plan: &Plan) -> Trained<A> {
+        let method = Arc::new(method.clone());
+        let store = Arc::new(Memory::default());
+        let host = Host::new(Arc::clone(&method), Arc::clone(&self.population), store, Arc::clone(&self.memo), plan.seed);
+        train(&*method, start, plan, &mut Inline::new(host), &mut Vec::<Row>::new()).unwrap()
+    }
+
     /// xᵏ from zeros, or from where the method starts.
     pub fn iterate(&self, method: &Flix, rounds: u64) -> Vector {
         self.run(method, self.zeros(), &Plan::new(rounds, Seed(1))).1.server.x

@@ -1,0 +1,203 @@
+//! FLIX by local epochs: what the released large-scale code of FLIX runs.
+//!
+//! Gasanov, Khaled, Horváth, Richtárik. *FLIX: A Simple and Communication-Efficient Alternative to
+//! Local Methods in Federated Learning*. AISTATS 2022, the large-scale experiments, after
+//! McMahan, Moore, Ramage, Hampson, Agüera y Arcas. *Communication-Efficient Learning of Deep Networks from Decentralized
+//! Data*. AISTATS 2017.
+//!
+//! ```text
+//! minimise F(x) = 1/n Σ fᵢ(Tᵢ(x)),   Tᵢ(x) = αᵢ x + (1 − αᵢ) xᵢ*
+//! before   1  each client solves for xᵢ*
+//! round    2  draw clients S
+//!          3  each i in S starts at y = x and, for some epochs, batch after batch B of its
+//!             shuffled examples: y ← y − γ αᵢ ∇fᵢ(Tᵢ(y); B)
+//!          4  it sends Δᵢ = x − y and its number of examples mᵢ
+//!          5  q = Σ wᵢ Δᵢ / Σ wᵢ over S, and the optimiser steps against q
+//! ```
+//!
+//! wᵢ is mᵢ, or 1, times the weight of the draw. Δᵢ is used as a gradient, never its negative. One epoch of
+//! full batches with equal weights and server step 1 is gradient descent on F with step γ. Clients with αᵢ = 0 never move
+//! x: they are dropped from the mean and not asked. A round in which nobody is asked changes nothing.
+
+use std::num::NonZeroU32;
+
+use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, PerClient, Positive, Rate, Round, Sampling, Site, Vector, message, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{BatchSize, Momenta, Optimiser, Solve, Start, refuse_alpha};
+use crate::registry::{Card, Method};
+
+/// FLIX by local epochs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlixFedavg {
+    /// αᵢ: 1 shares everything, 0 shares nothing.
+    pub alpha: PerClient<Fraction>,
+    /// γ
+    pub client_step: Positive,
+    /// Passes over the client's examples.
+    #[serde(default = "once")]
+    pub epochs: NonZeroU32,
+    /// |B|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// S
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// wᵢ
+    #[serde(default)]
+    pub weights: Weights,
+    /// What the server does with q.
+    #[serde(default = "replace")]
+    pub optimiser: Optimiser,
+    /// x⁰
+    #[serde(default)]
+    pub start: Start,
+    /// How xᵢ* is found.
+    #[serde(default)]
+    pub solve: Solve,
+}
+
+fn once() -> NonZeroU32 {
+    NonZeroU32::MIN
+}
+
+/// A step of 1: x becomes the mean of what the clients ended with.
+fn replace() -> Optimiser {
+    Optimiser::sgd(Rate::Given(Positive::new(1.0).expect("1 is positive")))
+}
+
+/// What a client's Δᵢ weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weights {
+    /// By its number of examples, as the released code has it.
+    #[default]
+    Examples,
+    /// All alike.
+    Uniform,
+}
+
+impl Method for FlixFedavg {
+    const CARD: Card = Card {
+        name: "flix-fedavg",
+        about: "FLIX with epochs of local training on the mixture and any server optimiser (alpha = 1: FedAvg, FedOpt)",
+        paper: "Gasanov, Khaled, Horváth, Richtárik 2022; McMahan et al. 2017",
+        parameters: &[
+            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
+            ("client_step", "stepsize of local training"),
+            ("epochs", "passes over each client's examples per round (default 1)"),
+            ("batch", "examples per local step: a number or \"all\" (default)"),
+            (
+                "sampling",
+                "\"everyone\" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }",
+            ),
+            ("weights", "\"examples\" (default) or \"uniform\""),
+            (
+                "optimiser",
+                "{ kind = \"sgd\" | \"momentum\" | \"adam\" | \"adagrad\" | \"yogi\", step = number, ... }; default sgd with step 1",
+            ),
+            ("start", "\"model\" (default), \"zeros\" or \"ones\""),
+            ("solve", "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }"),
+        ],
+        example: r#"{"alpha":0.5,"client_step":0.1,"batch":2,"sampling":{"clients":2}}"#,
+    };
+}
+
+message! {
+    /// Server to client: line 3.
+    pub struct Improve {
+        /// The shared model.
+        x: Vector,
+    }
+}
+
+message! {
+    /// Client to server: line 4.
+    pub struct Improvement {
+        /// Δᵢ = x − y
+        delta: Vector,
+        /// mᵢ
+        examples: u32,
+    }
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// x
+        pub x: Vector,
+        /// Of the optimiser.
+        pub momenta: Momenta,
+    }
+}
+
+impl Algorithm for FlixFedavg {
+    type Ask = Improve;
+    type Reply = Improvement;
+    type Server = Server;
+    type Client = ();
+
+    fn server(&self, start: Vector) -> Server {
+        Server { x: self.start.from(start), momenta: Momenta::default() }
+    }
+
+    fn client(&self, site: &mut Site<'_>) {
+        if self.share(site.id) < 1.0 {
+            self.solve.optimum(site); // line 1
+        }
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let cohort = round.sample(&self.sampling).filter(|id| self.share(id) > 0.0); // line 2
+        let mut mean = Mean::like(&s.x);
+        round.ask(&cohort, Improve { x: s.x.clone() }, |id, Improvement { delta, examples }| {
+            let weight = match self.weights {
+                Weights::Examples => f64::from(examples),
+                Weights::Uniform => 1.0,
+            };
+            mean.add(cohort.weight(id) * weight, &delta); // line 5
+        })?;
+        if let (Rate::Given(step), true) = (self.optimiser.step(), mean.weight() > 0.0) {
+            self.optimiser.apply(&mut s.x, &mean.finish(), *step, &mut s.momenta);
+        }
+        Ok(())
+    }
+
+    fn answer(&self, _: &mut (), Improve { x }: &Improve, site: &mut Site<'_>) -> Improvement {
+        let alpha = self.share(site.id);
+        let anchor = (alpha < 1.0).then(|| self.anchor(site));
+        let (mut y, mut g) = (x.clone(), x.zeros_like());
+        let Site { train, rng, buffers, .. } = site;
+        let samples = train.samples();
+        for _ in 0..self.epochs.get() {
+            self.batch.pass(samples, rng, |rows| {
+                match &anchor {
+                    Some(anchor) => train.train_into(&Vector::mix(alpha, &y, anchor), rows, buffers, &mut g),
+                    None => train.train_into(&y, rows, buffers, &mut g),
+                }
+                y.axpy(-*self.client_step * alpha, &g); // line 3
+            });
+        }
+        Improvement { delta: Vector::diff(x, &y), examples: u32::try_from(samples).unwrap_or(u32::MAX) } // line 4
+    }
+
+    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
+        &s.x
+    }
+
+    fn share(&self, client: ClientId) -> f64 {
+        *self.alpha.of(client)
+    }
+
+    fn anchor(&self, site: &mut Site<'_>) -> Vector {
+        self.solve.optimum(site)
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        let theory = (self.optimiser.step() == Rate::Theory)
+            .then(|| "theory has no server step for local epochs: give the optimiser's step as a number".to_owned());
+        let start = (self.start == Start::OneShot).then(|| "flix-fedavg starts from \"model\", \"zeros\" or \"ones\"".to_owned());
+        refuse_alpha(&self.alpha, clients).or_else(|| self.sampling.refuse(clients)).or(theory).or(start)
+    }
+}

@@ -1,0 +1,186 @@
+//! FLIX by stochastic gradients: sampled clients, mini-batches, and any server optimiser.
+//!
+//! Gasanov, Khaled, Horváth, Richtárik. *FLIX: A Simple and Communication-Efficient Alternative to
+//! Local Methods in Federated Learning*. AISTATS 2022, the large-scale experiments.
+//!
+//! ```text
+//! minimise F(x) = 1/n Σ fᵢ(Tᵢ(x)),   Tᵢ(x) = αᵢ x + (1 − αᵢ) xᵢ*
+//! before   1  each client solves for xᵢ*
+//!          2  optionally γ from Lα = 1/n Σ αᵢ² Lᵢ, and x = Σ αᵢ² Lᵢ xᵢ* / Σ αᵢ² Lᵢ
+//! round    3  draw clients S with weights wᵢ such that E Σ_S wᵢ vᵢ = 1/n Σ vᵢ
+//!          4  each i in S draws a batch B and sends gᵢ = αᵢ ∇fᵢ(Tᵢ(x); B)
+//!          5  q = Σ_S wᵢ gᵢ, and the optimiser steps against q
+//! ```
+//!
+//! q is right on average for ∇F, whatever the sampling. With everyone, full batches and plain steps
+//! this is [`flix`](crate::flix). Sampled clients with αᵢ = 0 have a gradient of zero and are not asked; a
+//! round in which nobody is asked changes nothing.
+
+use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, PerClient, Rate, Round, Sampling, Site, Vector, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::flix::{Ask, Reply};
+use crate::parts::{BatchSize, Momenta, Optimiser, Solve, Start, refuse_alpha, rows};
+use crate::registry::{Card, Method};
+
+/// FLIX by stochastic gradients.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlixSgd {
+    /// αᵢ: 1 shares everything, 0 shares nothing.
+    pub alpha: PerClient<Fraction>,
+    /// S
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// |B|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// What the server does with q.
+    #[serde(default = "plain")]
+    pub optimiser: Optimiser,
+    /// x⁰
+    #[serde(default)]
+    pub start: Start,
+    /// How xᵢ* is found.
+    #[serde(default)]
+    pub solve: Solve,
+}
+
+fn plain() -> Optimiser {
+    Optimiser::sgd(Rate::Theory)
+}
+
+impl Method for FlixSgd {
+    const CARD: Card = Card {
+        name: "flix-sgd",
+        about: "FLIX with sampled clients, mini-batches and any server optimiser",
+        paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
+        parameters: &[
+            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
+            (
+                "sampling",
+                "\"everyone\" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }",
+            ),
+            ("batch", "examples per gradient: a number or \"all\" (default)"),
+            (
+                "optimiser",
+                "{ kind = \"sgd\" | \"momentum\" | \"adam\" | \"adagrad\" | \"yogi\", step = number or \"theory\", ... }; default sgd with \"theory\" = 1/La",
+            ),
+            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
+            ("solve", "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }"),
+        ],
+        example: r#"{"alpha":0.5,"sampling":{"clients":2},"batch":3}"#,
+    };
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// x
+        pub x: Vector,
+        /// γ
+        pub step: f64,
+        /// Of the optimiser.
+        pub momenta: Momenta,
+    }
+}
+
+impl Algorithm for FlixSgd {
+    type Ask = Ask;
+    type Reply = Reply;
+    type Server = Server;
+    type Client = ();
+
+    fn server(&self, start: Vector) -> Server {
+        Server { x: self.start.from(start), step: f64::NAN, momenta: Momenta::default() }
+    }
+
+    fn client(&self, site: &mut Site<'_>) {
+        if self.share(site.id) < 1.0 || self.start == Start::OneShot {
+            self.solve.optimum(site); // line 1
+        }
+    }
+
+    /// Line 2, asked only for what is not given.
+    fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let average = self.start == Start::OneShot;
+        if let (Rate::Given(step), false) = (self.optimiser.step(), average) {
+            s.step = *step;
+            return Ok(());
+        }
+        let sharing = round.everyone().filter(|id| self.share(id) > 0.0);
+        let (mut mean, mut unknown, mut curvature) = (Mean::like(&s.x), false, 0.0);
+        let answered = round.ask(&sharing, Ask::Introduce { optimum: average }, |_, reply| {
+            let Reply::Introduction { curvature: Some(c), optimum } = reply else { return unknown = true };
+            curvature += c;
+            if let Some(optimum) = optimum {
+                mean.add(c, &optimum);
+            }
+        })?;
+        if unknown {
+            return Err(Abort::Unsuited("the model does not know its smoothness: give step as a number and another start".into()));
+        }
+        // Those who stayed silent count as those who answered do on average.
+        let part = sharing.len() as f64 / (answered.len().max(1) * round.everyone().len().max(1)) as f64;
+        s.step = match self.optimiser.step() {
+            Rate::Given(step) => *step,
+            Rate::Theory => self.optimiser.theory(curvature * part).unwrap_or(f64::NAN),
+        };
+        if average && mean.weight() > 0.0 {
+            s.x = mean.finish();
+        }
+        Ok(())
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let cohort = round.sample(&self.sampling).filter(|id| self.share(id) > 0.0); // line 3
+        let mut q = s.x.zeros_like();
+        let answered = round.ask(&cohort, Ask::Differentiate { x: s.x.clone() }, |id, reply| {
+            if let Reply::Gradient { g } = reply {
+                q.axpy(cohort.weight(id), &g); // line 5
+            }
+        })?;
+        if answered.is_empty() {
+            return Ok(());
+        }
+        if answered.len() < cohort.len() {
+            q.scale(cohort.len() as f64 / answered.len() as f64);
+        }
+        self.optimiser.apply(&mut s.x, &q, s.step, &mut s.momenta);
+        Ok(())
+    }
+
+    fn answer(&self, _: &mut (), ask: &Ask, site: &mut Site<'_>) -> Reply {
+        let alpha = self.share(site.id);
+        match ask {
+            Ask::Introduce { optimum } => Reply::Introduction {
+                curvature: site.train.constants().smoothness.map(|l| alpha * alpha * l),
+                optimum: optimum.then(|| self.anchor(site)),
+            },
+            Ask::Differentiate { x } => {
+                let model = self.personal(&(), x, site);
+                let batch = self.batch.draw(site.train.samples(), &mut site.rng); // line 4
+                let mut g = model.zeros_like();
+                site.train.gradient_into(&model, rows(&batch), &mut g);
+                g.scale(alpha);
+                Reply::Gradient { g }
+            }
+        }
+    }
+
+    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
+        &s.x
+    }
+
+    fn share(&self, client: ClientId) -> f64 {
+        *self.alpha.of(client)
+    }
+
+    fn anchor(&self, site: &mut Site<'_>) -> Vector {
+        self.solve.optimum(site)
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        refuse_alpha(&self.alpha, clients).or_else(|| self.sampling.refuse(clients)).or_else(|| self.optimiser.refuse())
+    }
+}

@@ -1,0 +1,164 @@
+//! One-shot averaging: the FLIX model after a single round of communication.
+//!
+//! Gasanov, Khaled, Horváth, Richtárik. *FLIX: A Simple and Communication-Efficient Alternative to
+//! Local Methods in Federated Learning*. AISTATS 2022, Theorems 1 and 3.
+//!
+//! ```text
+//! before   1  each client solves for xᵢ*
+//!          2  each client sends its weight cᵢ and xᵢ*
+//!             Theorem 1: cᵢ = αᵢ² Lᵢ        (xᵢ* is a minimiser)
+//!             Theorem 3: cᵢ = αᵢ⁴ Lᵢ²       (xᵢ* is a stationary point)
+//!          3  x = Σ cᵢ xᵢ* / Σ cᵢ, handed to everyone
+//! ```
+//!
+//! F(x) − F* ≤ Lα V/2 with V = Σ wᵢ |xᵢ* − x|², or |∇F(x)|² ≤ 1/n Σ αᵢ⁴ Lᵢ² |xᵢ* − x|². The paper
+//! prints the conditions of Theorem 1 under Theorem 3 and D without its square; neither is used here.
+//! Clients with αᵢ = 0 weigh nothing and are never asked. All of it is booked as round 0, which ends
+//! the run.
+
+use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, PerClient, Round, Site, Vector, message};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{Solve, refuse_alpha};
+use crate::registry::{Card, Method};
+
+/// One-shot averaging.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OneShot {
+    /// αᵢ: 1 shares everything, 0 shares nothing.
+    pub alpha: PerClient<Fraction>,
+    /// cᵢ
+    #[serde(default)]
+    pub weights: Weights,
+    /// How xᵢ* is found.
+    #[serde(default)]
+    pub solve: Solve,
+}
+
+/// What a local model weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weights {
+    /// αᵢ² Lᵢ: Theorem 1.
+    #[default]
+    Minimisers,
+    /// αᵢ⁴ Lᵢ²: Theorem 3.
+    StationaryPoints,
+}
+
+impl Method for OneShot {
+    const CARD: Card = Card {
+        name: "one-shot",
+        about: "one round of communication: the weighted average of the local optima",
+        paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
+        parameters: &[
+            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
+            ("weights", "\"minimisers\" (Theorem 1, default) or \"stationary-points\" (Theorem 3)"),
+            ("solve", "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }"),
+        ],
+        example: r#"{"alpha":0.5}"#,
+    };
+}
+
+message! {
+    /// Server to client.
+    pub enum Ask {
+        /// For the weight and model of line 2.
+        Introduce {},
+        /// The average of line 3.
+        Deploy {
+            /// x
+            x: Vector,
+        },
+    }
+}
+
+message! {
+    /// Client to server.
+    pub enum Reply {
+        /// Line 2: d + 1 numbers.
+        Introduction {
+            /// cᵢ
+            weight: f64,
+            /// xᵢ*
+            optimum: Vector,
+        },
+        /// Lᵢ is not known.
+        Unknown {},
+        /// It is deployed.
+        Deployed {},
+    }
+}
+
+impl Algorithm for OneShot {
+    type Ask = Ask;
+    type Reply = Reply;
+    /// x
+    type Server = Vector;
+    type Client = ();
+
+    fn server(&self, start: Vector) -> Vector {
+        start
+    }
+
+    fn client(&self, site: &mut Site<'_>) {
+        self.solve.optimum(site); // line 1
+    }
+
+    fn open(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let sharing = round.everyone().filter(|id| self.share(id) > 0.0);
+        let (mut average, mut unknown) = (Mean::like(x), false);
+        round.ask(&sharing, Ask::Introduce {}, |_, reply| match reply {
+            Reply::Introduction { weight, optimum } => average.add(weight, &optimum), // line 3
+            Reply::Unknown {} | Reply::Deployed {} => unknown = true,
+        })?;
+        if unknown {
+            return Err(Abort::Unsuited("the model does not know its smoothness, which one-shot averaging weighs by".into()));
+        }
+        if average.weight() > 0.0 {
+            *x = average.finish();
+            round.ask(&sharing, Ask::Deploy { x: x.clone() }, |_, _| {})?;
+        }
+        Ok(())
+    }
+
+    fn round(&self, _: &mut Vector, _: &mut Round<'_, Self>) -> Result<(), Abort> {
+        Ok(())
+    }
+
+    fn done(&self, _: &Vector) -> bool {
+        true
+    }
+
+    fn answer(&self, _: &mut (), ask: &Ask, site: &mut Site<'_>) -> Reply {
+        match (ask, site.train.constants().smoothness) {
+            (Ask::Deploy { .. }, _) => Reply::Deployed {},
+            (Ask::Introduce {}, None) => Reply::Unknown {},
+            (Ask::Introduce {}, Some(l)) => {
+                let curvature = self.share(site.id).powi(2) * l;
+                let weight = match self.weights {
+                    Weights::Minimisers => curvature,
+                    Weights::StationaryPoints => curvature * curvature,
+                };
+                Reply::Introduction { weight, optimum: self.anchor(site) } // line 2
+            }
+        }
+    }
+
+    fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {
+        x
+    }
+
+    fn share(&self, client: ClientId) -> f64 {
+        *self.alpha.of(client)
+    }
+
+    fn anchor(&self, site: &mut Site<'_>) -> Vector {
+        self.solve.optimum(site)
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        refuse_alpha(&self.alpha, clients)
+    }
+}

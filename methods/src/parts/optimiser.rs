@@ -1,0 +1,269 @@
+//! What the server does with a gradient, or with something like one.
+//!
+//! All of them take a *gradient-like* q and step against it; q = x − x_end of local training is one, its negative is not.
+
+use motet_core::{Fraction, Positive, Rate, Vector, View, ViewMut, wire};
+use serde::{Deserialize, Serialize};
+
+/// A server optimiser and its settings.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Optimiser {
+    /// x ← x − η q
+    Sgd {
+        /// η
+        step: Rate<Positive>,
+    },
+    /// v ← b v + q, x ← x − η v
+    Momentum {
+        /// η
+        step: Rate<Positive>,
+        /// b
+        #[serde(default = "nine_tenths")]
+        b: Fraction,
+    },
+    /// m ← b₁ m + (1 − b₁) q, v ← b₂ v + (1 − b₂) q², x ← x − η m/(√v + ε)
+    Adam {
+        /// η
+        step: Rate<Positive>,
+        /// b₁
+        #[serde(default = "nine_tenths")]
+        b1: Fraction,
+        /// b₂
+        #[serde(default = "adam_b2")]
+        b2: Fraction,
+        /// ε
+        #[serde(default = "adam_eps")]
+        eps: Positive,
+        /// How it begins.
+        #[serde(default)]
+        flavour: Flavour,
+    },
+    /// v ← v + q², x ← x − η q/(√v + ε)
+    Adagrad {
+        /// η
+        step: Rate<Positive>,
+        /// ε
+        #[serde(default = "adagrad_eps")]
+        eps: Positive,
+        /// How it begins; there is no bias to correct.
+        #[serde(default)]
+        flavour: Flavour,
+    },
+    /// As Adam, with v ← v + (1 − b₂) sign(q² − v) q²
+    Yogi {
+        /// η
+        step: Rate<Positive>,
+        /// b₁
+        #[serde(default = "nine_tenths")]
+        b1: Fraction,
+        /// b₂
+        #[serde(default = "yogi_b2")]
+        b2: Fraction,
+        /// ε
+        #[serde(default = "yogi_eps")]
+        eps: Positive,
+        /// How it begins.
+        #[serde(default)]
+        flavour: Flavour,
+    },
+}
+
+/// How an adaptive optimiser begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flavour {
+    /// v⁰ = 0, and the bias of the first steps is corrected. Adam corrects m and v before ε is added, Yogi the step.
+    #[default]
+    Corrected,
+    /// v⁰ = 0, without correction.
+    Plain,
+    /// v⁰ = ε², without correction.
+    #[serde(rename = "fedopt")]
+    FedOpt,
+}
+
+fn fraction(value: f64) -> Fraction {
+    Fraction::new(value).expect("a default between 0 and 1")
+}
+fn positive(value: f64) -> Positive {
+    Positive::new(value).expect("a positive default")
+}
+fn nine_tenths() -> Fraction {
+    fraction(0.9)
+}
+fn adam_b2() -> Fraction {
+    fraction(0.999)
+}
+fn adam_eps() -> Positive {
+    positive(1e-4)
+}
+fn adagrad_eps() -> Positive {
+    positive(1e-3)
+}
+fn yogi_b2() -> Fraction {
+    fraction(0.99)
+}
+fn yogi_eps() -> Positive {
+    positive(1e-5)
+}
+
+wire! {
+    /// What an optimiser remembers.
+    #[derive(Default, PartialEq)]
+    pub struct Momenta {
+        /// Steps taken.
+        pub t: u64,
+        /// The mean of the gradients, where one is kept.
+        pub m: Option<Vector>,
+        /// The scale of the gradients, where one is kept.
+        pub v: Option<Vector>,
+    }
+}
+
+/// The arithmetic of one adaptive step on one coordinate.
+struct Adaptive {
+    b1: f64,
+    eps: f64,
+    /// Factor on m/(√(v·scale) + ε).
+    rate: f64,
+    /// Factor on v under the root.
+    scale: f64,
+}
+
+impl Optimiser {
+    /// Plain steps of the size that theory gives.
+    pub fn sgd(step: Rate<Positive>) -> Self {
+        Optimiser::Sgd { step }
+    }
+
+    /// η as it was written.
+    pub fn step(&self) -> Rate<Positive> {
+        match *self {
+            Optimiser::Sgd { step }
+            | Optimiser::Momentum { step, .. }
+            | Optimiser::Adam { step, .. }
+            | Optimiser::Adagrad { step, .. }
+            | Optimiser::Yogi { step, .. } => step,
+        }
+    }
+
+    /// η on a function of this smoothness: 1/L for plain steps, (1 − b)/L with momentum, whose steps add up to
+    /// 1/(1 − b) of one; none where theory has no answer.
+    pub fn theory(&self, smoothness: f64) -> Option<f64> {
+        match self {
+            Optimiser::Sgd { .. } => Some(1.0 / smoothness),
+            Optimiser::Momentum { b, .. } if **b < 1.0 => Some((1.0 - **b) / smoothness),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with it, if anything.
+    pub fn refuse(&self) -> Option<String> {
+        let theory = self.step() == Rate::Theory && self.theory(1.0).is_none();
+        theory.then(|| "theory has no step for this optimiser: give step as a number".into())
+    }
+
+    /// One step of x against q, with η = `step`.
+    pub fn apply(&self, x: &mut Vector, q: &Vector, step: f64, state: &mut Momenta) {
+        state.t += 1;
+        let t = state.t;
+        match *self {
+            Optimiser::Sgd { .. } => x.axpy(-step, q),
+            Optimiser::Momentum { b, .. } => {
+                let v = state.v.get_or_insert_with(|| q.zeros_like());
+                v.scale(*b);
+                v.axpy(1.0, q);
+                x.axpy(-step, v);
+            }
+            Optimiser::Adam { b1, b2, eps, flavour, .. } => {
+                let (one, two) = corrections(flavour, *b1, *b2, t);
+                let how = Adaptive { b1: *b1, eps: *eps, rate: step / one, scale: 1.0 / two };
+                how.walk(x, q, state, flavour, |v, q| *b2 * v + (1.0 - *b2) * q * q);
+            }
+            Optimiser::Adagrad { eps, flavour, .. } => {
+                let how = Adaptive { b1: 0.0, eps: *eps, rate: step, scale: 1.0 };
+                how.walk(x, q, state, flavour, |v, q| v + q * q);
+            }
+            Optimiser::Yogi { b1, b2, eps, flavour, .. } => {
+                let (one, two) = corrections(flavour, *b1, *b2, t);
+                let how = Adaptive { b1: *b1, eps: *eps, rate: step * two.sqrt() / one, scale: 1.0 };
+                how.walk(x, q, state, flavour, |v, q| v + (1.0 - *b2) * sign(q * q - v) * q * q);
+            }
+        }
+    }
+}
+
+impl Adaptive {
+    /// m ← b₁ m + (1 − b₁) q, v ← `grow`(v, q), x ← x − rate m/(√(v scale) + ε), in place.
+    fn walk(&self, x: &mut Vector, q: &Vector, state: &mut Momenta, flavour: Flavour, grow: impl Fn(f64, f64) -> f64) {
+        let first = if flavour == Flavour::FedOpt { self.eps * self.eps } else { 0.0 };
+        let v = state.v.get_or_insert_with(|| Vector::filled(q.len(), first, q.precision()));
+        let one = |x: f64, m: f64, v: f64, q: f64| {
+            let (m, v) = (self.b1 * m + (1.0 - self.b1) * q, grow(v, q));
+            // With b₂ = 1 the correction is 0/0: nothing was seen yet, so nothing moves.
+            let moved = self.rate * m / ((v * self.scale).sqrt() + self.eps);
+            (if moved.is_nan() && q.is_finite() { x } else { x - moved }, m, v)
+        };
+        if self.b1 == 0.0 {
+            // m is q itself: nothing to remember.
+            return coordinates(x, None, v, q, one);
+        }
+        let m = state.m.get_or_insert_with(|| q.zeros_like());
+        coordinates(x, Some(m), v, q, one);
+    }
+}
+
+/// Runs over (x, m, v, q), writing the first three.
+fn coordinates(x: &mut Vector, m: Option<&mut Vector>, v: &mut Vector, q: &Vector, one: impl Fn(f64, f64, f64, f64) -> (f64, f64, f64)) {
+    assert!(x.len() == q.len() && v.len() == q.len(), "dimensions agree");
+    macro_rules! run {
+        ($x:ident, $m:ident, $v:ident, $q:ident, $t:ty) => {
+            for l in 0..$q.len() {
+                let before = $m.as_ref().map_or(0.0, |m| f64::from(m[l]));
+                let (x, m, v) = one(f64::from($x[l]), before, f64::from($v[l]), f64::from($q[l]));
+                ($x[l], $v[l]) = (x as $t, v as $t);
+                if let Some(kept) = $m.as_mut() {
+                    kept[l] = m as $t;
+                }
+            }
+        };
+    }
+    match (x.view_mut(), v.view_mut(), q.view()) {
+        (ViewMut::F64(x), ViewMut::F64(v), View::F64(q)) => {
+            let mut m = m.map(Vector::f64s_mut);
+            run!(x, m, v, q, f64);
+        }
+        (ViewMut::F32(x), ViewMut::F32(v), View::F32(q)) => {
+            let mut m = m.map(Vector::f32s_mut);
+            run!(x, m, v, q, f32);
+        }
+        _ => panic!("vectors of one computation share their precision"),
+    }
+}
+
+/// 1 − b₁ᵗ and 1 − b₂ᵗ, or ones where nothing is corrected.
+fn corrections(flavour: Flavour, b1: f64, b2: f64, t: u64) -> (f64, f64) {
+    match flavour {
+        Flavour::Corrected => (1.0 - power(b1, t), 1.0 - power(b2, t)),
+        Flavour::Plain | Flavour::FedOpt => (1.0, 1.0),
+    }
+}
+
+/// bᵗ by squaring: the same bits on every machine, which the library's power does not promise.
+fn power(mut b: f64, mut t: u64) -> f64 {
+    let mut product = 1.0;
+    while t > 0 {
+        if t % 2 == 1 {
+            product *= b;
+        }
+        b *= b;
+        t /= 2;
+    }
+    product
+}
+
+/// −1, 0 or 1.
+fn sign(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value.signum() }
+}

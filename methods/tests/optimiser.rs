@@ -1,0 +1,101 @@
+//! Server optimisers against the specification's iterates.
+
+#![allow(clippy::unwrap_used)]
+
+use motet_core::{Reader, Vector, Wire};
+use motet_methods::parts::{Momenta, Optimiser};
+use serde_json::json;
+
+/// x after each of q = 1, −½, ¼, from 0, with η = 0.1.
+fn walk(settings: serde_json::Value) -> Vec<f64> {
+    let optimiser: Optimiser = serde_json::from_value(settings).unwrap();
+    let (mut x, mut state) = (Vector::from(vec![0.0]), Momenta::default());
+    let mut at = |q: f64| {
+        optimiser.apply(&mut x, &Vector::from(vec![q]), 0.1, &mut state);
+        x.at(0)
+    };
+    [1.0, -0.5, 0.25].map(&mut at).to_vec()
+}
+
+#[test]
+fn every_flavour_walks_as_the_specification_says() {
+    let cases = [
+        (json!({"kind": "sgd", "step": 0.1}), [-0.1, -0.05, -0.075]),
+        (json!({"kind": "momentum", "step": 0.1}), [-0.1, -0.14, -0.201]),
+        (json!({"kind": "adam", "step": 0.1}), [-0.099990000999900, -0.126620335959765, -0.160658102914439]),
+        (
+            json!({"kind": "adam", "step": 0.1, "b2": 0.99, "eps": 1e-3, "flavour": "plain"}),
+            [-0.099009900990099, -0.134611251826973, -0.187847970541692],
+        ),
+        (
+            json!({"kind": "adam", "step": 0.1, "b2": 0.99, "eps": 1e-3, "flavour": "fedopt"}),
+            [-0.099005048882542, -0.134605005352975, -0.187839739653749],
+        ),
+        (json!({"kind": "adagrad", "step": 0.1}), [-0.099900099900100, -0.055218704604988, -0.077021462621165]),
+        (json!({"kind": "yogi", "step": 0.1}), [-0.099990000999900, -0.126550674259947, -0.160408457268741]),
+        (
+            json!({"kind": "yogi", "step": 0.1, "eps": 1e-3, "flavour": "fedopt"}),
+            [-0.099004999875006, -0.134463518569888, -0.187245950231320],
+        ),
+    ];
+    for (settings, theirs) in cases {
+        for (ours, theirs) in walk(settings.clone()).into_iter().zip(theirs) {
+            assert!((ours - theirs).abs() <= 1e-12, "{settings}: {ours} is not {theirs}");
+        }
+    }
+}
+
+#[test]
+fn adagrad_in_the_fedopt_flavour_starts_at_the_square_of_eps() {
+    let x = walk(json!({"kind": "adagrad", "step": 0.1, "eps": 0.5, "flavour": "fedopt"}))[0];
+    assert!((x + 0.1 / (1.25f64.sqrt() + 0.5)).abs() <= 1e-15, "{x}");
+}
+
+#[test]
+fn single_precision_follows_double_precision() {
+    for kind in ["sgd", "momentum", "adam", "adagrad", "yogi"] {
+        let optimiser: Optimiser = serde_json::from_value(json!({"kind": kind, "step": 0.1})).unwrap();
+        let (mut wide, mut narrow) = (Vector::from(vec![0.5; 9]), Vector::from(vec![0.5f32; 9]));
+        let (mut a, mut b) = (Momenta::default(), Momenta::default());
+        for k in 0..20 {
+            let q: Vec<f64> = (0..9).map(|l| (f64::from(k * 7 + l)).sin()).collect();
+            optimiser.apply(&mut narrow, &Vector::from(q.iter().map(|v| *v as f32).collect::<Vec<_>>()), 0.1, &mut b);
+            optimiser.apply(&mut wide, &Vector::from(q), 0.1, &mut a);
+        }
+        // Twenty steps of single precision: some 1e-6.
+        narrow.to_f64().iter().zip(wide.f64s()).for_each(|(n, w)| assert!((n - w).abs() <= 2e-5, "{kind}: {n} {w}"));
+    }
+}
+
+#[test]
+fn the_memory_of_an_optimiser_survives_the_wire() {
+    let optimiser: Optimiser = serde_json::from_value(json!({"kind": "yogi", "step": 0.1})).unwrap();
+    let (mut x, mut state) = (Vector::from(vec![0.0, 1.0]), Momenta::default());
+    optimiser.apply(&mut x, &Vector::from(vec![1.0, 2.0]), 0.1, &mut state);
+    let mut bytes = vec![];
+    state.encode(&mut bytes);
+    assert_eq!(Momenta::decode(&mut Reader::new(&bytes)).unwrap(), state);
+    let (mut dims, mut copy) = (vec![], state.clone());
+    copy.vectors(&mut |v| dims.push(v.len()));
+    assert_eq!(dims, [2, 2], "a NaN in the memory is seen");
+}
+
+#[test]
+fn settings_are_checked_and_theory_speaks_where_it_can() {
+    let read = |v| serde_json::from_value::<Optimiser>(v);
+    assert!(read(json!({"kind": "sgd", "step": 0.1, "b": 0.9})).is_err());
+    assert!(read(json!({"kind": "adam", "step": 0.1, "b1": 1.5})).is_err());
+    assert!(read(json!({"kind": "adam", "step": "theory"})).unwrap().refuse().unwrap().contains("give step as a number"));
+    assert_eq!(read(json!({"kind": "momentum", "step": "theory"})).unwrap().theory(2.0).map(|s| (s * 1e9).round()), Some(5e7));
+    assert_eq!(read(json!({"kind": "sgd", "step": "theory"})).unwrap().refuse(), None);
+}
+
+#[test]
+fn a_gradient_that_is_not_a_number_is_not_hidden() {
+    for kind in ["sgd", "momentum", "adam", "adagrad", "yogi"] {
+        let optimiser: Optimiser = serde_json::from_value(json!({"kind": kind, "step": 0.1})).unwrap();
+        let mut x = Vector::from(vec![0.0]);
+        optimiser.apply(&mut x, &Vector::from(vec![f64::NAN]), 0.1, &mut Momenta::default());
+        assert!(!x.is_finite(), "{kind}");
+    }
+}
