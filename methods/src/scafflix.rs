@@ -28,6 +28,8 @@
 //! - Aᵢ is Lᵢ for exact gradients. For batches of b out of m examples it is twice the expected
 //!   smoothness m(b−1)/(b(m−1)) Lᵢ + (m−b)/(b(m−1)) maxⱼ Lᵢⱼ (Gower et al. 2019), 2 maxⱼ Lᵢⱼ for b = 1:
 //!   the smoothness of the mean alone is not enough.
+//! - For a target ε, Corollary 2 lowers γᵢ to ε μmin/(2 Cᵢ). Its Cᵢ, the noise of gᵢ at the optimum (for
+//!   batches twice the variance there), is not known beforehand: it is a parameter.
 //! - Clients with αᵢ = 0 have no part in x: they are never asked and deploy xᵢ*.
 //!
 //! Partial participation is not in the paper. `tracked` draws c of the n clients, keeps hᵢ of the others
@@ -56,7 +58,7 @@ mod settings;
 pub use kind::{Kind, Personal};
 pub use messages::{Ask, Client, Reply, Server};
 pub(crate) use settings::parameters;
-pub use settings::{Coin, Controls, Participation, Setting, Steps, Variant};
+pub use settings::{Coin, Controls, Participation, Setting, Steps, Target, Variant};
 
 /// Scafflix itself.
 pub type Scafflix = Family<Personal>;
@@ -83,6 +85,9 @@ pub struct Family<K: Kind> {
     /// Examples per gradient; all if absent.
     #[serde(default)]
     pub batch: Option<u32>,
+    /// How small Ψ is to become despite noise.
+    #[serde(default)]
+    pub target: Option<Target>,
     /// x⁰
     #[serde(default)]
     pub start: Start,
@@ -99,6 +104,13 @@ pub struct Family<K: Kind> {
 
 impl<K: Kind> Method for Family<K> {
     const CARD: Card = K::CARD;
+}
+
+const SMOOTHNESS: &str = "the model does not know its smoothness";
+const CONVEXITY: &str = "the model does not know that it is strongly convex";
+
+fn unsuited(lack: &str, advice: &str) -> Abort {
+    Abort::Unsuited(format!("{lack}: {advice}"))
 }
 
 impl<K: Kind> Family<K> {
@@ -131,6 +143,12 @@ impl<K: Kind> Family<K> {
             Steps::Own | Steps::Common => common,
             Steps::OfMixture => common * self.share(id).powi(2),
         }
+    }
+
+    /// γᵢ, lowered for the target: `room` is ε μmin/2.
+    fn lowered(&self, id: ClientId, step: f64, room: Option<f64>) -> f64 {
+        let noise = self.target.as_ref().map_or(0.0, |target| *target.noise.of(id));
+        room.filter(|_| noise > 0.0).map_or(step, |room| step.min(room / noise)) // line 2
     }
 
     /// Line 7, if the client waits for it.
@@ -210,25 +228,28 @@ impl<K: Kind> Family<K> {
         if optimum {
             s.x = average.finish();
             if !s.x.is_finite() {
-                return Err(Abort::Unsuited("the model does not know its smoothness: choose another start".into()));
+                return Err(unsuited(SMOOTHNESS, "choose another start"));
             }
         }
         let n = round.everyone().len();
         let common = self.given().or_else(|| census.common(self.kind.steps(), n).map(|step| step * *self.scale));
+        let room = match &self.target {
+            Some(target) => Some(0.5 * *target.eps * census.least_convexity().ok_or_else(|| unsuited(CONVEXITY, "leave target out"))?),
+            None => None,
+        };
         s.steps = census.steps(|id, bound| {
             let own = || bound.map(|a| *self.scale / a);
-            common.or_else(own).map_or(f64::NAN, |step| self.step_of(id, step))
+            common.or_else(own).map_or(f64::NAN, |step| self.lowered(id, self.step_of(id, step), room))
         });
         if sharing.ids().iter().any(|&id| !self.gamma(s, id).is_finite()) {
-            return Err(Abort::Unsuited("the model does not know its smoothness: give step as a number".into()));
+            return Err(unsuited(SMOOTHNESS, "give step as a number"));
         }
         if self.p == Rate::Theory {
-            s.p = census
-                .p(self.kind.steps(), |id| self.gamma(s, id))
-                .ok_or_else(|| Abort::Unsuited("the model does not know that it is strongly convex: give p as a number".into()))?;
+            let p = census.p(self.kind.steps(), |id| self.gamma(s, id));
+            s.p = p.ok_or_else(|| unsuited(CONVEXITY, "give p as a number"))?;
         }
-        if common.is_some() || self.p == Rate::Theory {
-            round.ask(sharing, Ask::Begin { step: common, p: s.p }, |_, _| {})?;
+        if common.is_some() || room.is_some() || self.p == Rate::Theory {
+            round.ask(sharing, Ask::Begin { step: common, room, p: s.p }, |_, _| {})?;
         }
         Ok(())
     }
@@ -264,7 +285,7 @@ impl<K: Kind> Algorithm for Family<K> {
         if nobody {
             return Ok(());
         }
-        if self.p == Rate::Theory || self.step == Rate::Theory || self.start == Start::OneShot {
+        if self.p == Rate::Theory || self.step == Rate::Theory || self.start == Start::OneShot || self.target.is_some() {
             self.introduce(s, &sharing, round)?; // line 2
         }
         if self.h0 == Controls::ProjectedGradients {
@@ -314,8 +335,9 @@ impl<K: Kind> Algorithm for Family<K> {
                 let optimum = optimum.then(|| self.solve.optimum(site));
                 Reply::Introduction { smoothness: known.smoothness, bound: self.bound(&site.train), convexity: known.convexity, optimum }
             }
-            Ask::Begin { step, p } => {
-                me.step = step.map_or(me.step, |common| self.step_of(site.id, common));
+            Ask::Begin { step, room, p } => {
+                let step = step.map_or(me.step, |common| self.step_of(site.id, common));
+                me.step = self.lowered(site.id, step, *room);
                 me.p = *p;
                 Reply::Done {}
             }
@@ -355,13 +377,16 @@ impl<K: Kind> Algorithm for Family<K> {
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        if let (Some(listed), n) = (self.kind.alpha().and_then(PerClient::listed), clients)
-            && n.is_none_or(|n| n as usize != listed)
-        {
-            return Some(match n {
-                Some(n) => format!("alpha lists {listed} clients, the problem has {n}"),
-                None => format!("alpha lists {listed} clients, the population has no end"),
-            });
+        let lists =
+            [("alpha", self.kind.alpha().and_then(PerClient::listed)), ("noise", self.target.as_ref().and_then(|t| t.noise.listed()))];
+        for (name, listed) in lists {
+            match (listed, clients) {
+                (Some(listed), None) => return Some(format!("{name} lists {listed} clients, the population has no end")),
+                (Some(listed), Some(n)) if n as usize != listed => {
+                    return Some(format!("{name} lists {listed} clients, the problem has {n}"));
+                }
+                _ => {}
+            }
         }
         settings::refuse(self.coin, self.batch, self.participation, clients)
     }

@@ -284,46 +284,6 @@ fn with_all_clients_drawn_partial_participation_is_full_participation() {
 }
 
 #[test]
-fn the_noise_floor_of_small_batches_is_below_theorem_1() {
-    let (lab, target) = (lrs4(), Target::new(&lrs4(), &ALPHA));
-    for size in [1usize, 2] {
-        let batches: Vec<Vec<u32>> =
-            if size == 1 { (0..6).map(|j| vec![j]).collect() } else { (0..6).flat_map(|j| (0..j).map(move |k| vec![k, j])).collect() };
-        let method = scafflix(&ALPHA, json!({ "batch": size }));
-        let end = Setup::new(&lab, 1).run(&method, &rounds(0));
-        // Cᵢ = 2 E |gᵢ − ∇fᵢ|² at the optimum.
-        let noise = |i: usize| {
-            let whole = lab::controlled::gradient(&*lab.clients[i], target.model(i));
-            let of = |rows: &Vec<u32>| {
-                let mut g = whole.zeros_like();
-                lab.clients[i].gradient(target.model(i), motet_core::Batch::of(rows), &mut g);
-                g.distance2(&whole)
-            };
-            2.0 * batches.iter().map(of).sum::<f64>() / batches.len() as f64
-        };
-        let zeta = end.p * end.p;
-        let bound = target.least(&end.step) / zeta * (0..4).map(|i| end.step[i] * noise(i)).sum::<f64>() / 4.0;
-        let decay = (1.0 - zeta).powi(400) * target.psi(&end);
-        let seeds = 60;
-        let mean = (0..seeds).map(|seed| target.psi(&Setup::new(&lab, seed).run(&method, &rounds(150)))).sum::<f64>() / seeds as f64;
-        eprintln!("batch {size}: Ψ {mean:e}, bound {bound:e}");
-        assert!(mean <= bound + decay, "batch {size}: {mean:e} > {bound:e}");
-        assert!(mean > 1e-4 * bound, "there is noise");
-    }
-}
-
-#[test]
-fn single_examples_need_steps_for_the_steepest_of_them() {
-    let lab = lrs4();
-    let step = |batch: Value| Setup::new(&lab, 1).run(&scafflix(&ALPHA, json!({ "batch": batch })), &rounds(0)).step[0];
-    let known = lab.constants()[0];
-    close(step(json!(null)), 1.0 / known.smoothness.unwrap());
-    close(step(json!(1)), 0.5 / known.sample_smoothness.unwrap());
-    close(step(json!(6)), 1.0 / known.smoothness.unwrap());
-    assert!(step(json!(1)) < step(json!(3)) && step(json!(3)) < step(json!(6)));
-}
-
-#[test]
 fn the_authors_setting_takes_one_step_for_the_mixture_and_still_finds_the_optimum() {
     let (lab, target) = (lrs4(), Target::new(&lrs4(), &ALPHA));
     let end = Setup::new(&lab, 1).run(&scafflix(&ALPHA, json!({ "setting": "author" })), &rounds(300));

@@ -14,6 +14,8 @@ message! {
         Begin {
             /// The step that all have in common, if they do.
             step: Option<f64>,
+            /// ε μmin/2 of a target.
+            room: Option<f64>,
             /// p
             p: f64,
         },

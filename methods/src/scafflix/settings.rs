@@ -1,6 +1,6 @@
 //! The settings of Scafflix and its kin, and what theory makes of a problem's constants.
 
-use motet_core::{ClientId, Constants, Positive, Rate};
+use motet_core::{ClientId, Constants, NonNegative, PerClient, Positive, Rate};
 use serde::{Deserialize, Serialize};
 
 pub(super) fn theory<T>() -> Rate<T> {
@@ -21,6 +21,7 @@ macro_rules! parameters {
             ("p", "chance of communication after a step: a number, or \"theory\" (default): sqrt(min step_i mu_i)"),
             ("coin", "\"geometric\" (default), or for tests and ablations { every = k }: exactly k steps per round"),
             ("batch", "examples per gradient, drawn without replacement (default: all)"),
+            ("target", "{ eps = 1e-3, noise = C }: steps at most eps mu/(2 C_i), which bring Psi below eps despite noise (default: none)"),
             ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
             ("h0", "control variates at the start: \"zero\" (default) or \"projected-gradients\" (one more exchange)"),
             ("participation", "{ clients = c, variant = \"tracked\" | \"author\" }; author resets h in every round (default: everyone)"),
@@ -72,6 +73,16 @@ pub enum Controls {
     Zero,
     /// The gradients at the start, projected so that Σ αᵢ hᵢ = 0.
     ProjectedGradients,
+}
+
+/// Corollary 2: an accuracy, and the noise that stands in its way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// ε, of the Lyapunov function Ψ.
+    pub eps: Positive,
+    /// Cᵢ
+    pub noise: PerClient<NonNegative>,
 }
 
 /// Some clients per round.
@@ -174,6 +185,12 @@ impl Census {
         let mut steps = vec![f64::NAN; len];
         self.known.iter().for_each(|(id, k)| steps[id.0 as usize] = of(*id, k.bound));
         steps
+    }
+
+    /// min μᵢ, if it is known and not 0.
+    pub(super) fn least_convexity(&self) -> Option<f64> {
+        let least = self.known.iter().try_fold(f64::INFINITY, |least: f64, (_, k)| Some(least.min(k.convexity?)));
+        least.filter(|least| *least > 0.0)
     }
 
     /// p of theory: √ min γᵢ μᵢ, or 1/√(L̄/μ̄) as in the released code; at most 1. None if a constant is

@@ -1,0 +1,90 @@
+//! Scafflix with noisy gradients: Theorem 1's floor and Corollary 2's steps.
+
+#![allow(clippy::unwrap_used)]
+
+mod lab;
+
+use lab::controlled::{Setup, Target, gradient};
+use lab::{Lab, close};
+use motet_core::{Batch, Plan, Seed};
+use motet_methods::scafflix::Scafflix;
+use motet_problems::synthetic::formula::lrs;
+use serde_json::{Value, json};
+
+const ALPHA: [f64; 4] = [0.1, 0.4, 0.7, 1.0];
+
+fn scafflix(batch: Option<u32>, target: Value) -> Scafflix {
+    let solve = json!({ "kind": "newton", "to": 1e-14, "steps": 200 });
+    serde_json::from_value(json!({ "alpha": { "per_client": ALPHA }, "solve": solve, "batch": batch, "target": target })).unwrap()
+}
+
+fn rounds(count: u64) -> Plan {
+    Plan::new(count, Seed(0))
+}
+
+/// Cᵢ = 2 E |gᵢ − ∇fᵢ|² at the optimum, over all batches of one or two of six examples.
+fn noise(lab: &Lab, target: &Target, size: u32) -> Vec<f64> {
+    let batches: Vec<Vec<u32>> =
+        if size == 1 { (0..6).map(|j| vec![j]).collect() } else { (0..6).flat_map(|j| (0..j).map(move |k| vec![k, j])).collect() };
+    let of = |i: usize| {
+        let whole = gradient(&*lab.clients[i], target.model(i));
+        let apart = |rows: &Vec<u32>| {
+            let mut g = whole.zeros_like();
+            lab.clients[i].gradient(target.model(i), Batch::of(rows), &mut g);
+            g.distance2(&whole)
+        };
+        2.0 * batches.iter().map(apart).sum::<f64>() / batches.len() as f64
+    };
+    (0..4).map(of).collect()
+}
+
+fn mean_psi(lab: &Lab, target: &Target, method: &Scafflix, count: u64, seeds: u64) -> f64 {
+    (0..seeds).map(|seed| target.psi(&Setup::new(lab, seed).run(method, &rounds(count)))).sum::<f64>() / seeds as f64
+}
+
+#[test]
+fn the_noise_floor_of_small_batches_is_below_theorem_1() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    let target = Target::new(&lab, &ALPHA);
+    for size in [1, 2] {
+        let method = scafflix(Some(size), json!(null));
+        let start = Setup::new(&lab, 1).run(&method, &rounds(0));
+        let (c, zeta) = (noise(&lab, &target, size), start.p * start.p);
+        let bound = target.least(&start.step) / zeta * (0..4).map(|i| start.step[i] * c[i]).sum::<f64>() / 4.0;
+        // 150 rounds are at least 150 iterations.
+        let decay = (1.0 - zeta).powi(150) * target.psi(&start);
+        let mean = mean_psi(&lab, &target, &method, 150, 60);
+        eprintln!("batch {size}: Ψ {mean:e}, floor of the theorem {bound:e}");
+        assert!(mean <= bound + decay, "batch {size}: {mean:e} > {bound:e}");
+        assert!(mean > 1e-3 * bound, "there is noise");
+    }
+}
+
+#[test]
+fn the_steps_of_corollary_2_bring_psi_below_the_target() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    let target = Target::new(&lab, &ALPHA);
+    let (c, eps) = (noise(&lab, &target, 2), 0.02);
+    let method = scafflix(Some(2), json!({ "eps": eps, "noise": { "per_client": c } }));
+    let start = Setup::new(&lab, 1).run(&method, &rounds(0));
+    let plain = Setup::new(&lab, 1).run(&scafflix(Some(2), json!(null)), &rounds(0));
+    for i in 0..4 {
+        close(start.step[i], plain.step[i].min(eps * 0.1 / (2.0 * c[i])));
+        close(start.trained.server.steps[i], start.step[i]);
+    }
+    close(start.p, (0.1 * target.least(&start.step)).sqrt());
+    let (without, with) = (mean_psi(&lab, &target, &scafflix(Some(2), json!(null)), 150, 20), mean_psi(&lab, &target, &method, 300, 20));
+    eprintln!("Ψ {without:e} without, {with:e} with the target");
+    assert!(with <= eps && without > eps, "{with:e} and {without:e}");
+}
+
+#[test]
+fn single_examples_need_steps_for_the_steepest_of_them() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    let step = |batch: Option<u32>| Setup::new(&lab, 1).run(&scafflix(batch, json!(null)), &rounds(0)).step[0];
+    let known = lab.constants()[0];
+    close(step(None), 1.0 / known.smoothness.unwrap());
+    close(step(Some(1)), 0.5 / known.sample_smoothness.unwrap());
+    close(step(Some(6)), 1.0 / known.smoothness.unwrap());
+    assert!(step(Some(1)) < step(Some(3)) && step(Some(3)) < step(Some(6)));
+}
