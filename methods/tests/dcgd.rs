@@ -4,9 +4,11 @@
 
 mod lab;
 
+use std::sync::Arc;
+
 use lab::random::{draw, point};
 use lab::{Lab, all_close, close, flix};
-use motet_core::{Algorithm, Batch, ClientId, Outcome, Plan, Seed, Trained, Vector};
+use motet_core::{Algorithm, Batch, ClientId, Objective, Outcome, Plan, Seed, Trained, Vector};
 use motet_methods::dcgd::Dcgd;
 use motet_problems::synthetic::formula::lrs;
 
@@ -148,12 +150,35 @@ fn a_round_costs_k_numbers_up_and_the_model_and_the_turn_down() {
     assert!(trained.heard.of(ClientId(0)).is_none());
 }
 
+/// A function whose gradient has one coordinate that is not a number.
+struct Faulty(Arc<dyn Objective>);
+
+impl Objective for Faulty {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+    fn samples(&self) -> usize {
+        self.0.samples()
+    }
+    fn value(&self, x: &Vector, batch: Batch<'_>) -> f64 {
+        self.0.value(x, batch)
+    }
+    fn gradient(&self, x: &Vector, batch: Batch<'_>, g: &mut Vector) {
+        self.0.gradient(x, batch, g);
+        g.f64s_mut()[1] = f64::NAN;
+    }
+}
+
 #[test]
 fn a_gradient_that_is_not_finite_names_its_client_whatever_is_kept() {
-    let lab = Lab::new(lrs(4, 6, 3));
-    let method = dcgd(&[1.0; 4], serde_json::json!({ "compressor": { "kind": "rand-k", "k": 1 }, "step": 1.0, "start": "model" }));
-    let (_, trained) = lab.run(&method, Vector::from(vec![f64::NAN, 0.0, 0.0]), &Plan::new(3, Seed(1)));
-    assert_eq!(trained.outcome, Outcome::Diverged { round: 1, client: Some(0) });
+    let mut clients = lrs(4, 6, 3);
+    clients[2] = Arc::new(Faulty(Arc::clone(&clients[2])));
+    let lab = Lab::new(clients);
+    for kind in [r#"{"kind":"rand-k","k":1}"#, r#"{"kind":"natural"}"#, r#"{"kind":"qsgd","levels":4}"#] {
+        let compressor: serde_json::Value = serde_json::from_str(kind).unwrap();
+        let method = dcgd(&[1.0; 4], serde_json::json!({ "compressor": compressor, "step": 1.0 }));
+        assert_eq!(run(&lab, &method, 3, 1).outcome, Outcome::Diverged { round: 1, client: Some(2) }, "{kind}");
+    }
 }
 
 #[test]
