@@ -53,7 +53,7 @@ impl Method for Flix {
             ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
             ("step", "stepsize: a number or \"theory\" = 1/La (default)"),
             ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
-            ("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }"),
+            ("solve", "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }"),
         ],
         example: r#"{"alpha":0.5}"#,
     };

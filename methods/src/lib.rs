@@ -2,6 +2,10 @@
 //!
 //! Start with [`flix`]: the whole of a method in one screen.
 
+pub mod dcgd;
+pub mod diana;
+pub mod ef;
+pub mod ef21;
 pub mod flix;
 pub mod flix_fedavg;
 pub mod flix_sgd;

@@ -26,7 +26,10 @@ impl Method for Local {
         name: "local",
         about: "pure local models: every client on its own, nothing is sent",
         paper: "the baseline of every comparison",
-        parameters: &[("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }")],
+        parameters: &[(
+            "solve",
+            "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }",
+        )],
         example: "{}",
     };
 }

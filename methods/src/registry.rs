@@ -55,6 +55,10 @@ macro_rules! registry {
 }
 
 registry! {
+    crate::dcgd::Dcgd,
+    crate::diana::Diana,
+    crate::ef::Ef,
+    crate::ef21::Ef21,
     crate::flix::Flix,
     crate::one_shot::OneShot,
     crate::flix_sgd::FlixSgd,

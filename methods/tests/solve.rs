@@ -102,3 +102,78 @@ fn mushrooms_in_the_authors_mode_take_the_steps_of_the_released_notebooks() {
     let best = lab.optimum(&flix(&[1.0; 8], "zeros"));
     assert!((best.value - 0.084863436).abs() <= 0.5001e-9);
 }
+
+fn settings(value: serde_json::Value) -> Solve {
+    serde_json::from_value(value).unwrap()
+}
+
+#[test]
+fn a_line_search_can_be_asked_for_and_a_step_can_be_given() {
+    let (f, best) = (&lrs(4, 6, 3)[0], Vector::from(OPTIMA[0].to_vec()));
+    let search = settings(serde_json::json!({ "kind": "line-search" }));
+    let mut meter = Meter::new(&**f);
+    assert!(search.solve(&mut meter).x.distance2(&best).sqrt() <= 1e-5);
+    assert!(meter.work().values > 0, "it looks at values though L is known");
+    let (slow, theory) = (settings(serde_json::json!({ "step": 0.5 })), Solve::default());
+    let steps = |solve: Solve| solve.solve(&mut Meter::new(&**f)).steps;
+    assert!(steps(slow) > 2 * steps(theory), "1/L is 2.08: a quarter of it takes longer");
+}
+
+#[test]
+fn passes_of_stochastic_gradients_come_near_the_optimum_and_are_limited() {
+    for (f, best) in lrs(4, 6, 3).iter().zip(OPTIMA) {
+        let sgd = settings(serde_json::json!({ "kind": "sgd", "epochs": 400, "batch": 2, "step": 0.02 }));
+        let mut meter = Meter::new(&**f);
+        let solved = sgd.solve(&mut meter);
+        let start = Vector::zeros(3, motet_core::Precision::F64).distance2(&Vector::from(best.to_vec()));
+        assert!(solved.x.distance2(&Vector::from(best.to_vec())) <= 0.01 * start);
+        // Three steps a pass, and the whole gradient after each.
+        assert_eq!((solved.steps, meter.work().gradients), (3 * 400, 400 * 12));
+        assert_eq!(solved, sgd.solve(&mut Meter::new(&**f)), "fixed dice");
+        assert_eq!(Solve { steps: 7, ..sgd }.solve(&mut Meter::new(&**f)).steps, 7);
+        let whole = settings(serde_json::json!({ "kind": "sgd", "batch": "all", "step": 2.0 })).solve(&mut Meter::new(&**f));
+        assert!(whole.gradient_norm < 1e-6 && whole.steps < 1000, "the tolerance ends it");
+    }
+}
+
+#[test]
+fn patience_ends_a_solve_and_keeps_the_model_that_validates_best() {
+    // Trained on one client and validated on another: the path to the first's optimum passes a point that is best for the second.
+    let functions = lrs(4, 6, 3);
+    let (train, check) = (&*functions[0], &*functions[1]);
+    let held = |x: &Vector| check.value(x, Batch::all());
+    for kind in ["gd", "line-search", "newton", "sgd"] {
+        let whole = settings(serde_json::json!({ "kind": kind, "batch": 3, "epochs": 200, "step": 0.1 }));
+        let watched = Solve { patience: std::num::NonZeroU32::new(3), ..whole };
+        let solve = |solve: Solve, check: Option<&mut Meter<'_>>| {
+            solve.solve_with(&mut Meter::new(train), check, &mut motet_core::Seed(4).problem(0))
+        };
+        let mut meter = Meter::new(check);
+        let (late, early) = (solve(whole, None), solve(watched, Some(&mut meter)));
+        assert!(held(&early.x) <= held(&late.x) && early.steps <= late.steps, "{kind}");
+        assert!(kind == "newton" || early.steps < late.steps, "{kind}: {} of {} steps", early.steps, late.steps);
+        assert!(meter.work().values > 0);
+        assert_eq!(solve(watched, None), late, "{kind}: without validation data nothing changes");
+        assert_eq!(solve(whole, Some(&mut Meter::new(check))), late, "{kind}: without patience nobody looks");
+    }
+}
+
+#[test]
+fn different_settings_are_different_solves_in_the_memo() {
+    use motet_core::{Plan, Seed};
+    let lab = Lab::new(lrs(4, 6, 3));
+    let mut seen: Vec<Vector> = vec![];
+    for solve in [
+        serde_json::json!({ "kind": "sgd", "epochs": 1 }),
+        serde_json::json!({ "kind": "sgd", "epochs": 2 }),
+        serde_json::json!({ "kind": "sgd", "epochs": 2, "batch": 2 }),
+        serde_json::json!({ "kind": "sgd", "epochs": 2, "batch": 2, "step": 0.3 }),
+        serde_json::json!({ "steps": 3 }),
+    ] {
+        let local = motet_methods::local::Local { solve: settings(solve) };
+        let _ = lab.run(&local, lab.zeros(), &Plan::new(1, Seed(1)));
+        let x = lab.deployed(&local, &lab.zeros()).swap_remove(0);
+        assert!(!seen.contains(&x));
+        seen.push(x);
+    }
+}

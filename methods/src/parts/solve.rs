@@ -1,7 +1,11 @@
 //! The pure local model xᵢ* = argmin fᵢ.
 
-use motet_core::{Meter, Positive, Rows, Site, Vector};
+use std::num::NonZeroU32;
+
+use motet_core::{ClientId, Meter, Positive, Purpose, Rng, Rows, Seed, Site, Vector};
 use serde::{Deserialize, Serialize};
+
+use super::batches::BatchSize;
 
 /// How a client solves for xᵢ*, and how well.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,6 +17,20 @@ pub struct Solve {
     pub to: Positive,
     /// In at most this many steps.
     pub steps: u32,
+    /// The step of `gd` and `sgd`. If absent, 1/Lᵢ, and for `sgd` 1/L of single examples; where nothing is known, `gd`
+    /// searches and `sgd` takes 0.1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Positive>,
+    /// Of `sgd`: at most this many passes over the examples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<NonZeroU32>,
+    /// Of `sgd`: examples per step; 32 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchSize>,
+    /// Stop once the validation loss has not fallen for this many steps (`sgd`: passes), and keep the best model seen.
+    /// Without validation data this does nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patience: Option<NonZeroU32>,
 }
 
 /// Ways to solve.
@@ -23,12 +41,17 @@ pub enum SolveKind {
     Gd,
     /// Newton's method, each step solved by conjugate gradients: to machine precision.
     Newton,
+    /// Gradient descent from 0 with a line search, whether or not Lᵢ is known.
+    LineSearch,
+    /// Stochastic gradient descent from 0 over shuffled batches; |∇fᵢ| is looked at after each pass.
+    Sgd,
 }
 
 impl Default for Solve {
     /// As in the FLIX paper: gradient descent to 1e-6, at most 100,000 steps.
     fn default() -> Self {
-        Self { kind: SolveKind::Gd, to: Positive::new(1e-6).expect("1e-6 is positive"), steps: 100_000 }
+        let to = Positive::new(1e-6).expect("1e-6 is positive");
+        Self { kind: SolveKind::Gd, to, steps: 100_000, step: None, epochs: None, batch: None, patience: None }
     }
 }
 
@@ -39,40 +62,109 @@ pub struct Solved {
     pub x: Vector,
     /// Steps taken.
     pub steps: u32,
-    /// |∇fᵢ| where the last step started.
+    /// |∇fᵢ| where the last step started, or, of `sgd`, after the last pass.
     pub gradient_norm: f64,
+}
+
+/// Watches the validation loss.
+struct Watch<'a, 'b> {
+    validation: Option<&'a mut Meter<'b>>,
+    patience: u32,
+    best: Option<(f64, Vector)>,
+    worse: u32,
+}
+
+impl Watch<'_, '_> {
+    /// Looks at x; true once patience is at its end.
+    fn tired(&mut self, x: &Vector) -> bool {
+        let Some(validation) = &mut self.validation else { return false };
+        let value = validation.value(x, Rows::All);
+        if self.best.as_ref().is_none_or(|(best, _)| value < *best) {
+            (self.best, self.worse) = (Some((value, x.clone())), 0);
+        } else {
+            self.worse += 1;
+        }
+        self.worse >= self.patience
+    }
+
+    /// The best model seen, or the last one if nothing was watched.
+    fn choose(self, last: Vector) -> Vector {
+        self.best.map_or(last, |(_, x)| x)
+    }
 }
 
 impl Solve {
     /// To machine precision, for tests and references.
     pub fn exactly() -> Self {
-        Self { kind: SolveKind::Newton, to: Positive::new(1e-14).expect("1e-14 is positive"), steps: 200 }
+        Self { kind: SolveKind::Newton, to: Positive::new(1e-14).expect("1e-14 is positive"), steps: 200, ..Self::default() }
     }
 
     /// xᵢ*, solved once per problem, client and settings, and shared by all runs.
     pub fn optimum(&self, site: &mut Site<'_>) -> Vector {
-        site.once(self.key(), |train, _, _| self.solve(train).x)
+        site.once(self.key(), |train, validation, rng| self.solve_with(train, validation, rng).x)
+    }
+
+    /// Solves now, without validation data and with fixed dice.
+    pub fn solve(&self, f: &mut Meter<'_>) -> Solved {
+        self.solve_with(f, None, &mut Seed(self.key()).fixed(ClientId(0), Purpose::Solve))
     }
 
     /// Solves now.
-    pub fn solve(&self, f: &mut Meter<'_>) -> Solved {
+    pub fn solve_with(&self, f: &mut Meter<'_>, validation: Option<&mut Meter<'_>>, rng: &mut Rng) -> Solved {
         let start = Vector::zeros(f.dim(), f.precision());
-        match (self.kind, f.constants().smoothness) {
-            (SolveKind::Gd, Some(l)) => self.descend(f, start, 1.0 / l),
-            (SolveKind::Gd, None) => self.search(f, start),
-            (SolveKind::Newton, _) => self.newton(f, start),
-        }
+        let validation = validation.filter(|_| self.patience.is_some());
+        let mut watch = Watch { validation, patience: self.patience.map_or(u32::MAX, NonZeroU32::get), best: None, worse: 0 };
+        watch.tired(&start);
+        let known = f.constants().smoothness.map(|l| 1.0 / l);
+        let solved = match (self.kind, self.step.map(f64::from).or(known)) {
+            (SolveKind::Gd, Some(step)) => self.descend(f, start, step, &mut watch),
+            (SolveKind::Gd, None) | (SolveKind::LineSearch, _) => self.search(f, start, &mut watch),
+            (SolveKind::Newton, _) => self.newton(f, start, &mut watch),
+            (SolveKind::Sgd, _) => self.shuffle(f, start, rng, &mut watch),
+        };
+        Solved { x: watch.choose(solved.x), ..solved }
     }
 
     /// Settings in one number: equal settings share their solutions.
     fn key(&self) -> u64 {
-        let fields = [self.kind as u64, self.to.to_bits(), u64::from(self.steps)];
+        let batch = match self.batch {
+            None => 0,
+            Some(BatchSize::All) => u64::MAX,
+            Some(BatchSize::Of(size)) => u64::from(size),
+        };
+        let count = |count: Option<NonZeroU32>| count.map_or(0, |c| u64::from(c.get()));
+        let step = self.step.map_or(0, |step| step.to_bits());
+        let fields = [self.kind as u64, self.to.to_bits(), u64::from(self.steps), step, count(self.epochs), batch, count(self.patience)];
         fields.iter().fold(0xCBF2_9CE4_8422_2325, |hash, field| (hash ^ field).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(29))
+    }
+
+    /// x ← x − γ ∇f(x; B), pass after pass.
+    fn shuffle(&self, f: &mut Meter<'_>, mut x: Vector, rng: &mut Rng, watch: &mut Watch<'_, '_>) -> Solved {
+        let constants = f.constants();
+        let known = constants.sample_smoothness.or(constants.smoothness).map(|l| 1.0 / l);
+        let step = self.step.map(f64::from).or(known).unwrap_or(0.1);
+        let batch = self.batch.unwrap_or(BatchSize::Of(32));
+        let (mut g, mut taken, mut norm) = (x.zeros_like(), 0, f64::INFINITY);
+        for _ in 0..self.epochs.map_or(u32::MAX, NonZeroU32::get) {
+            batch.pass(f.samples(), rng, |rows| {
+                if taken < self.steps {
+                    f.gradient_into(&x, rows, &mut g);
+                    x.axpy(-step, &g);
+                    taken += 1;
+                }
+            });
+            f.gradient_into(&x, Rows::All, &mut g);
+            norm = g.norm();
+            if watch.tired(&x) || norm < *self.to || taken >= self.steps {
+                break;
+            }
+        }
+        Solved { x, steps: taken, gradient_norm: norm }
     }
 
     /// x ← x − γ ∇f(x). An iteration computes the gradient, steps, and then stops if it was small: the
     /// last step is counted, as in the released code (ALGORITHMS 1).
-    fn descend(&self, f: &mut Meter<'_>, mut x: Vector, step: f64) -> Solved {
+    fn descend(&self, f: &mut Meter<'_>, mut x: Vector, step: f64, watch: &mut Watch<'_, '_>) -> Solved {
         let mut g = x.zeros_like();
         let (mut taken, mut norm) = (0, f64::INFINITY);
         while taken < self.steps && norm >= *self.to {
@@ -80,12 +172,15 @@ impl Solve {
             x.axpy(-step, &g);
             norm = g.norm();
             taken += 1;
+            if watch.tired(&x) {
+                break;
+            }
         }
         Solved { x, steps: taken, gradient_norm: norm }
     }
 
     /// Gradient descent whose step doubles after a success and halves until the Armijo condition holds.
-    fn search(&self, f: &mut Meter<'_>, mut x: Vector) -> Solved {
+    fn search(&self, f: &mut Meter<'_>, mut x: Vector, watch: &mut Watch<'_, '_>) -> Solved {
         let (mut g, mut step, mut value) = (x.zeros_like(), 1.0, f.value(&x, Rows::All));
         let (mut taken, mut norm) = (0, f64::INFINITY);
         while taken < self.steps {
@@ -97,12 +192,15 @@ impl Solve {
             }
             let Some((next, lower, used)) = backtrack(f, &x, value, &g, -norm * norm, 2.0 * step) else { break };
             (x, value, step) = (next, lower, used);
+            if watch.tired(&x) {
+                break;
+            }
         }
         Solved { x, steps: taken, gradient_norm: norm }
     }
 
     /// x ← x − t (∇²f)⁻¹ ∇f, the step by conjugate gradients, t by backtracking.
-    fn newton(&self, f: &mut Meter<'_>, mut x: Vector) -> Solved {
+    fn newton(&self, f: &mut Meter<'_>, mut x: Vector, watch: &mut Watch<'_, '_>) -> Solved {
         let (mut g, mut value) = (x.zeros_like(), f.value(&x, Rows::All));
         let (mut taken, mut norm) = (0, f64::INFINITY);
         while taken < self.steps {
@@ -125,6 +223,9 @@ impl Solve {
                     }
                     x = next;
                 }
+            }
+            if watch.tired(&x) {
+                break;
             }
         }
         Solved { x, steps: taken, gradient_norm: norm }

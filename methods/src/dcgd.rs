@@ -1,0 +1,159 @@
+//! DCGD: distributed gradient descent on the FLIX objective with compressed gradients.
+//!
+//! Gasanov, Khaled, Horváth, Richtárik. *FLIX: A Simple and Communication-Efficient Alternative to
+//! Local Methods in Federated Learning*. AISTATS 2022. Algorithm 2, Theorems 4, 6 and 8.
+//!
+//! ```text
+//! minimise F(x) = 1/n Σ Fᵢ(x),   Fᵢ(x) = fᵢ(αᵢ x + (1 − αᵢ) xᵢ*),   xᵢ* = argmin fᵢ
+//! before   1  each client solves for xᵢ*
+//!          2  γ = 1/(Lα + 2/n max ωᵢ αᵢ² Lᵢ),  Lα = 1/n Σ αᵢ² Lᵢ   (strongly convex)
+//! round    3  client i sends Cᵢ(∇Fᵢ(x))
+//!          4  x ← x − γ/n Σ Cᵢ(∇Fᵢ(x))
+//! ```
+//!
+//! In the convex regime γ is a quarter of line 2 and the model is the average of x¹ … xᵏ; in the
+//! non-convex one γ = 1/Lα. Compressors must be unbiased. Without compression this is `flix`, bit by
+//! bit. The noise of the compressors keeps x at a distance from the optimum: `diana` has none.
+//!
+//! No promise is drawn: Theorem 4's floor depends on the gradients at the optimum.
+
+use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::compress::{Compress, Compressors};
+use crate::parts::{Ask, Curvatures, Iterates, Mixture, Regime, Reply, Solve, Start, gather, introduce};
+use crate::registry::{Card, Method};
+
+/// Distributed compressed gradient descent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dcgd {
+    /// αᵢ: 1 shares everything, 0 shares nothing.
+    pub alpha: PerClient<Fraction>,
+    /// Cᵢ
+    pub compressor: Compressors,
+    /// γ
+    #[serde(default = "theory")]
+    pub step: Rate<Positive>,
+    /// Whose theorem gives γ.
+    #[serde(default)]
+    pub regime: Regime,
+    /// x⁰
+    #[serde(default)]
+    pub start: Start,
+    /// How xᵢ* is found.
+    #[serde(default)]
+    pub solve: Solve,
+}
+
+fn theory() -> Rate<Positive> {
+    Rate::Theory
+}
+
+impl Method for Dcgd {
+    const CARD: Card = Card {
+        name: "dcgd",
+        about: "FLIX with compressed gradients (alpha = 1: compressed gradient descent)",
+        paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
+        parameters: &[
+            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
+            ("compressor", "{ kind = \"rand-k\", k = 0.2 }; identity, bernoulli, qsgd or natural; or a list with one for each client"),
+            ("step", "stepsize: a number or \"theory\" (default)"),
+            ("regime", "theory for \"strongly-convex\" (default), \"convex\" (average of the iterates) or \"non-convex\" functions"),
+            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
+            ("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }"),
+        ],
+        example: r#"{"alpha":0.5,"compressor":{"kind":"rand-k","k":0.5}}"#,
+    };
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// xᵏ and their average.
+        pub at: Iterates,
+        /// γ
+        pub step: f64,
+    }
+}
+
+impl Dcgd {
+    fn mixture(&self) -> Mixture<'_> {
+        Mixture { alpha: &self.alpha, start: self.start, solve: self.solve }
+    }
+
+    /// Line 2, in the three regimes.
+    fn theory(&self, c: &Curvatures, dim: usize) -> f64 {
+        let noise = 2.0 * c.largest(|id| self.compressor.omega(id, dim));
+        match self.regime {
+            Regime::StronglyConvex => c.clients / (c.sum() + noise),
+            Regime::Convex => 0.25 * c.clients / (c.sum() + noise),
+            Regime::NonConvex => c.clients / c.sum(),
+        }
+    }
+}
+
+impl Algorithm for Dcgd {
+    type Ask = Ask;
+    type Reply = Reply;
+    type Server = Server;
+    type Client = ();
+
+    fn server(&self, start: Vector) -> Server {
+        Server { at: Iterates::new(self.start.from(start), self.regime), step: f64::NAN }
+    }
+
+    fn client(&self, site: &mut Site<'_>) {
+        self.mixture().prepare(site); // line 1
+    }
+
+    fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let (mut x, dim) = (s.at.x.clone(), s.at.x.len());
+        s.step = introduce(&self.mixture(), self.step, &mut x, round, |c| Ok(self.theory(c, dim)))?;
+        s.at = Iterates::new(x, self.regime);
+        Ok(())
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let sharing = self.mixture().sharing(round);
+        if sharing.is_empty() {
+            return Ok(());
+        }
+        let mut g = s.at.x.zeros_like();
+        let answered = gather(&self.compressor, &sharing, &s.at.x, round, |_, sent| sent.add_to(1.0, &mut g))?;
+        g.scale(1.0 / answered.len() as f64);
+        // Line 4 divides by n: those with αᵢ = 0 count there, though their gradient is zero.
+        let part = sharing.len() as f64 / round.everyone().len() as f64;
+        s.at.step(s.step * part, &g);
+        Ok(())
+    }
+
+    fn answer(&self, _: &mut (), ask: &Ask, site: &mut Site<'_>) -> Reply {
+        let mixture = self.mixture();
+        match ask {
+            Ask::Introduce { optimum } => Reply::introduction(&mixture, *optimum, site),
+            Ask::Remember { x } => Reply::Gradient { g: mixture.gradient(x, site) },
+            Ask::Differentiate { x, turn } => {
+                let g = mixture.gradient(x, site);
+                let packed = self.compressor.of(site.id).compress(&g, &turn.of(site.id), &mut site.rng); // line 3
+                Reply::Compressed { packed }
+            }
+        }
+    }
+
+    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
+        s.at.model()
+    }
+
+    fn share(&self, client: ClientId) -> f64 {
+        *self.alpha.of(client)
+    }
+
+    fn anchor(&self, site: &mut Site<'_>) -> Vector {
+        self.solve.optimum(site)
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        self.mixture().refuse(clients).or_else(|| self.compressor.refuse(clients, false))
+    }
+}

@@ -1,0 +1,227 @@
+//! DIANA: compressed differences to remembered gradients, on the FLIX objective.
+//!
+//! Gasanov, Khaled, Horváth, Richtárik. *FLIX: A Simple and Communication-Efficient Alternative to
+//! Local Methods in Federated Learning*. AISTATS 2022. Algorithm 3, Theorems 5, 7 and 9; after
+//! Mishchenko, Gorbunov, Takáč, Richtárik. *Distributed Learning with Compressed Gradient
+//! Differences*. 2019.
+//!
+//! ```text
+//! minimise F(x) = 1/n Σ Fᵢ(x),   Fᵢ(x) = fᵢ(αᵢ x + (1 − αᵢ) xᵢ*),   xᵢ* = argmin fᵢ
+//! before   1  each client solves for xᵢ*
+//!          2  hᵢ = 0, or hᵢ = ∇Fᵢ(x⁰), sent in full;  h = 1/n Σ hᵢ
+//!          3  γ = 1/(Lα + 2/n max ωᵢ cᵢ + 4/n max βᵢ ωᵢ cᵢ / min β),  cᵢ = αᵢ² Lᵢ,  Lα = 1/n Σ cᵢ
+//! round    4  client i sends Δᵢ = Cᵢ(∇Fᵢ(x) − hᵢ)
+//!          5  hᵢ ← hᵢ + βᵢ Δᵢ
+//!          6  x ← x − γ (h + 1/n Σ Δᵢ)
+//!          7  h ← h + 1/n Σ βᵢ Δᵢ
+//! ```
+//!
+//! The paper prints h^k on the left of line 7 (F12). Line 3 is the strongly convex case; in the convex
+//! one γ is a quarter of it and the model is the average of x¹ … xᵏ; in the non-convex one γ is
+//! Theorem 9's with Lq = √(1/n Σ cᵢ²) in place of the printed Lα (F13), and `h0 = "gradients"` is
+//! needed. The differences of those who stay silent count in line 6 as those who answered do on
+//! average, and in line 7 not at all: their hᵢ has not moved, and h stays the mean of all.
+//!
+//! No promise is drawn: Theorem 5 bounds a sum that holds the distance of hᵢ from the gradients at
+//! the optimum.
+
+use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::compress::{Compress, Compressors};
+use crate::parts::{Ask, Curvatures, Iterates, Mixture, Regime, Reply, Solve, Start, gather, introduce};
+use crate::registry::{Card, Method};
+
+/// Compressed differences to remembered gradients.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Diana {
+    /// αᵢ: 1 shares everything, 0 shares nothing.
+    pub alpha: PerClient<Fraction>,
+    /// Cᵢ
+    pub compressor: Compressors,
+    /// γ
+    #[serde(default = "theory")]
+    pub step: Rate<Positive>,
+    /// βᵢ
+    #[serde(default = "theory")]
+    pub beta: Rate<Positive>,
+    /// hᵢ before the first round.
+    #[serde(default)]
+    pub h0: Memory,
+    /// Whose theorem gives γ.
+    #[serde(default)]
+    pub regime: Regime,
+    /// x⁰
+    #[serde(default)]
+    pub start: Start,
+    /// How xᵢ* is found.
+    #[serde(default)]
+    pub solve: Solve,
+}
+
+/// What clients remember before the first round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Memory {
+    /// 0, as the released code has it: nothing is sent.
+    #[default]
+    Zero,
+    /// ∇Fᵢ(x⁰), as in Corollary 2: one exchange of full gradients.
+    Gradients,
+}
+
+fn theory() -> Rate<Positive> {
+    Rate::Theory
+}
+
+impl Method for Diana {
+    const CARD: Card = Card {
+        name: "diana",
+        about: "FLIX with compressed differences to remembered gradients: converges where dcgd has a floor",
+        paper: "Gasanov, Khaled, Horváth, Richtárik 2022; Mishchenko et al. 2019",
+        parameters: &[
+            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
+            ("compressor", "{ kind = \"rand-k\", k = 0.2 }; identity, bernoulli, qsgd or natural; or a list with one for each client"),
+            ("step", "stepsize: a number or \"theory\" (default)"),
+            ("beta", "step of the memories: a number or \"theory\" = 1/(1 + omega) (default)"),
+            ("h0", "memories at the start: \"zero\" (default) or \"gradients\" (one exchange in full)"),
+            ("regime", "theory for \"strongly-convex\" (default), \"convex\" (average of the iterates) or \"non-convex\" functions"),
+            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
+            ("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }"),
+        ],
+        example: r#"{"alpha":0.5,"compressor":{"kind":"rand-k","k":0.5}}"#,
+    };
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// xᵏ and their average.
+        pub at: Iterates,
+        /// h
+        pub h: Vector,
+        /// γ
+        pub step: f64,
+    }
+}
+
+impl Diana {
+    fn mixture(&self) -> Mixture<'_> {
+        Mixture { alpha: &self.alpha, start: self.start, solve: self.solve }
+    }
+
+    /// βᵢ
+    fn beta(&self, client: ClientId, dim: usize) -> f64 {
+        match self.beta {
+            Rate::Given(beta) => *beta,
+            Rate::Theory => 1.0 / (1.0 + self.compressor.omega(client, dim)),
+        }
+    }
+
+    /// Line 3, in the three regimes.
+    fn theory(&self, c: &Curvatures, dim: usize) -> Result<f64, Abort> {
+        let (omega, beta) = (|id| self.compressor.omega(id, dim), |id| self.beta(id, dim));
+        if c.each.iter().any(|&(id, _)| beta(id) > (1.0 + 1e-12) / (1.0 + omega(id))) {
+            return Err(Abort::Unsuited("theory needs beta at most 1/(1 + omega): lower beta or give step as a number".into()));
+        }
+        let slowest = c.over(|id, _| beta(id), f64::min, f64::INFINITY);
+        let noise = 2.0 * c.largest(omega) + 4.0 * c.largest(|id| beta(id) * omega(id)) / slowest;
+        let step = c.clients / (c.sum() + noise);
+        Ok(match self.regime {
+            Regime::StronglyConvex => step,
+            Regime::Convex => 0.25 * step,
+            Regime::NonConvex => {
+                // Theorem 9: r = 2(1 + ω), η₀ = ω(1 + ω)(1 + r)/n
+                let omega = c.over(|id, _| omega(id), f64::max, 0.0);
+                let noise = omega * (1.0 + omega) * (3.0 + 2.0 * omega) / c.clients;
+                (0.5 / noise.sqrt()).min(2.0 / ((1.0 + 8.0 * noise).sqrt() + 1.0)) / c.root_mean_square()
+            }
+        })
+    }
+}
+
+impl Algorithm for Diana {
+    type Ask = Ask;
+    type Reply = Reply;
+    type Server = Server;
+    /// hᵢ
+    type Client = Vector;
+
+    fn server(&self, start: Vector) -> Server {
+        let x = self.start.from(start);
+        Server { h: x.zeros_like(), at: Iterates::new(x, self.regime), step: f64::NAN }
+    }
+
+    fn client(&self, site: &mut Site<'_>) -> Vector {
+        self.mixture().prepare(site); // line 1
+        Vector::zeros(site.train.dim(), site.train.precision())
+    }
+
+    fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let (mut x, dim) = (s.at.x.clone(), s.at.x.len());
+        s.step = introduce(&self.mixture(), self.step, &mut x, round, |c| self.theory(c, dim))?;
+        let (sharing, n) = (self.mixture().sharing(round), round.everyone().len() as f64);
+        if self.h0 == Memory::Gradients {
+            round.ask(&sharing.required(), Ask::Remember { x: x.clone() }, |_, reply| {
+                if let Reply::Gradient { g } = reply {
+                    s.h.axpy(1.0 / n, &g); // line 2
+                }
+            })?;
+        }
+        s.at = Iterates::new(x, self.regime);
+        Ok(())
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let (sharing, n, dim) = (self.mixture().sharing(round), round.everyone().len() as f64, s.h.len());
+        if sharing.is_empty() {
+            return Ok(());
+        }
+        let (mut g, mut differences, h) = (s.h.clone(), s.h.zeros_like(), &mut s.h);
+        let answered = gather(&self.compressor, &sharing, &s.at.x, round, |id, sent| {
+            sent.add_to(1.0, &mut differences)?;
+            sent.add_to(self.beta(id, dim) / n, h) // line 7
+        })?;
+        g.axpy(sharing.len() as f64 / (n * answered.len() as f64), &differences);
+        s.at.step(s.step, &g); // line 6
+        Ok(())
+    }
+
+    fn answer(&self, h: &mut Vector, ask: &Ask, site: &mut Site<'_>) -> Reply {
+        let mixture = self.mixture();
+        match ask {
+            Ask::Introduce { optimum } => Reply::introduction(&mixture, *optimum, site),
+            Ask::Remember { x } => {
+                *h = mixture.gradient(x, site);
+                Reply::Gradient { g: h.clone() }
+            }
+            Ask::Differentiate { x, turn } => {
+                let (compressor, key) = (self.compressor.of(site.id), turn.of(site.id));
+                let difference = Vector::diff(&mixture.gradient(x, site), h);
+                let packed = compressor.compress(&difference, &key, &mut site.rng); // line 4
+                let moved = compressor.opened(&packed, &key, h.len()).add_to(self.beta(site.id, h.len()), h); // line 5
+                moved.expect("what a compressor packs it can open");
+                Reply::Compressed { packed }
+            }
+        }
+    }
+
+    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
+        s.at.model()
+    }
+
+    fn share(&self, client: ClientId) -> f64 {
+        *self.alpha.of(client)
+    }
+
+    fn anchor(&self, site: &mut Site<'_>) -> Vector {
+        self.solve.optimum(site)
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        let needs_memory = self.regime == Regime::NonConvex && self.step == Rate::Theory && self.h0 == Memory::Zero;
+        let wrong = || needs_memory.then(|| "the non-convex theory needs h0 = \"gradients\"".to_owned());
+        self.mixture().refuse(clients).or_else(|| self.compressor.refuse(clients, false)).or_else(wrong)
+    }
+}

@@ -1,0 +1,150 @@
+//! EF: classic error feedback for biased compressors, on the FLIX objective.
+//!
+//! Seide, Fu, Droppo, Li, Yu. *1-Bit Stochastic Gradient Descent*. Interspeech 2014; Stich,
+//! Cordonnier, Jaggi. *Sparsified SGD with Memory*. NeurIPS 2018.
+//!
+//! ```text
+//! minimise F(x) = 1/n Σ Fᵢ(x),   Fᵢ(x) = fᵢ(αᵢ x + (1 − αᵢ) xᵢ*),   xᵢ* = argmin fᵢ
+//! before   1  each client solves for xᵢ*;  eᵢ = 0
+//!          2  γ as in EF21
+//! round    3  client i sends mᵢ = C(eᵢ + ∇Fᵢ(x))
+//!          4  eᵢ ← eᵢ + ∇Fᵢ(x) − mᵢ
+//!          5  x ← x − γ/n Σ mᵢ
+//! ```
+//!
+//! The papers multiply by γ before they compress. γ is constant, so with eᵢ in units of γ the points
+//! are the same for every compressor with C(γ v) = γ C(v), and clients need not know it (natural
+//! compression is the exception, for γ that are no powers of two). What was not sent is not lost but
+//! late: x − γ/n Σ eᵢ moves by full gradients. Clients differ at the optimum, so x stays at a distance
+//! from it; `ef21` has no such floor. No theorem of the FLIX papers gives γ: "theory" takes the step
+//! of EF21, which is 1/Lα without compression. Those who stay silent keep their eᵢ and count as zero in
+//! line 5, so that nothing is applied twice. An unbiased compressor is divided by 1 + ω.
+
+use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::compress::{Compress, Compressors};
+use crate::parts::{Ask, Mixture, Reply, Solve, Start, gather, introduce};
+use crate::registry::{Card, Method};
+
+/// Classic error feedback.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ef {
+    /// αᵢ: 1 shares everything, 0 shares nothing.
+    pub alpha: PerClient<Fraction>,
+    /// C
+    pub compressor: Compressors,
+    /// γ
+    #[serde(default = "theory")]
+    pub step: Rate<Positive>,
+    /// x⁰
+    #[serde(default)]
+    pub start: Start,
+    /// How xᵢ* is found.
+    #[serde(default)]
+    pub solve: Solve,
+}
+
+fn theory() -> Rate<Positive> {
+    Rate::Theory
+}
+
+impl Method for Ef {
+    const CARD: Card = Card {
+        name: "ef",
+        about: "FLIX with biased compressors (top-k): what was not sent is added to the next gradient",
+        paper: "Seide et al. 2014; Stich, Cordonnier, Jaggi 2018",
+        parameters: &[
+            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
+            ("compressor", "{ kind = \"top-k\", k = 0.2 } or any other; or a list with one for each client"),
+            ("step", "stepsize: a number or \"theory\" (default)"),
+            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
+            ("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }"),
+        ],
+        example: r#"{"alpha":0.5,"compressor":{"kind":"top-k","k":0.5}}"#,
+    };
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// x
+        pub x: Vector,
+        /// γ
+        pub step: f64,
+    }
+}
+
+impl Ef {
+    fn mixture(&self) -> Mixture<'_> {
+        Mixture { alpha: &self.alpha, start: self.start, solve: self.solve }
+    }
+}
+
+impl Algorithm for Ef {
+    type Ask = Ask;
+    type Reply = Reply;
+    type Server = Server;
+    /// eᵢ
+    type Client = Vector;
+
+    fn server(&self, start: Vector) -> Server {
+        Server { x: self.start.from(start), step: f64::NAN }
+    }
+
+    fn client(&self, site: &mut Site<'_>) -> Vector {
+        self.mixture().prepare(site); // line 1
+        Vector::zeros(site.train.dim(), site.train.precision())
+    }
+
+    fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let dim = s.x.len();
+        s.step = introduce(&self.mixture(), self.step, &mut s.x, round, |c| Ok(c.feedback_step(&self.compressor, dim)))?; // line 2
+        Ok(())
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let (sharing, n, dim) = (self.mixture().sharing(round), round.everyone().len() as f64, s.x.len());
+        if sharing.is_empty() {
+            return Ok(());
+        }
+        let mut sum = s.x.zeros_like();
+        gather(&self.compressor, &sharing, &s.x, round, |id, sent| sent.add_to(self.compressor.of(id).contracting(dim), &mut sum))?;
+        sum.scale(1.0 / n);
+        s.x.axpy(-s.step, &sum); // line 5
+        Ok(())
+    }
+
+    fn answer(&self, e: &mut Vector, ask: &Ask, site: &mut Site<'_>) -> Reply {
+        let mixture = self.mixture();
+        match ask {
+            Ask::Introduce { optimum } => Reply::introduction(&mixture, *optimum, site),
+            Ask::Remember { x } => Reply::Gradient { g: mixture.gradient(x, site) }, // never asked
+            Ask::Differentiate { x, turn } => {
+                let (compressor, key) = (self.compressor.of(site.id), turn.of(site.id));
+                e.axpy(1.0, &mixture.gradient(x, site));
+                let packed = compressor.compress(e, &key, &mut site.rng); // line 3
+                let moved = compressor.opened(&packed, &key, e.len()).add_to(-compressor.contracting(e.len()), e); // line 4
+                moved.expect("what a compressor packs it can open");
+                Reply::Compressed { packed }
+            }
+        }
+    }
+
+    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
+        &s.x
+    }
+
+    fn share(&self, client: ClientId) -> f64 {
+        *self.alpha.of(client)
+    }
+
+    fn anchor(&self, site: &mut Site<'_>) -> Vector {
+        self.solve.optimum(site)
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        self.mixture().refuse(clients).or_else(|| self.compressor.refuse(clients, true))
+    }
+}

@@ -1,0 +1,46 @@
+//! Bernoulli compression: every coordinate by its own coin.
+
+use motet_core::{Probability, Rng, Vector};
+use serde::{Deserialize, Serialize};
+
+use super::{Compress, Indices, Key, Packed, keep};
+
+/// Keeps each coordinate with probability q, divided by q.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bernoulli {
+    /// q
+    pub q: Probability,
+    /// How the server learns which.
+    #[serde(default)]
+    pub indices: Indices,
+}
+
+impl Bernoulli {
+    /// Jumps from one kept coordinate to the next: O(q d) throws.
+    fn coins(&self, dim: usize, key: &Key) -> Vec<u32> {
+        let (mut dice, mut kept, mut next) = (key.dice(), vec![], 0u64);
+        loop {
+            next = next.saturating_add(dice.geometric(*self.q));
+            if next > dim as u64 {
+                return kept;
+            }
+            kept.push((next - 1) as u32);
+        }
+    }
+}
+
+impl Compress for Bernoulli {
+    /// 1/q − 1, exactly.
+    fn omega(&self, _: usize) -> Option<f64> {
+        Some(1.0 / *self.q - 1.0)
+    }
+
+    fn mask(&self, dim: usize, key: &Key) -> Option<Vec<u32>> {
+        Some(self.coins(dim, key))
+    }
+
+    fn compress(&self, v: &Vector, key: &Key, _: &mut Rng) -> Packed {
+        keep(v, self.coins(v.len(), key), 1.0 / *self.q, self.indices)
+    }
+}

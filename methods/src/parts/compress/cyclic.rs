@@ -1,0 +1,40 @@
+//! Coordinates in turn: Rand-k without dice, for comparisons by hand.
+
+use motet_core::{Rng, Vector};
+use serde::{Deserialize, Serialize};
+
+use super::{Amount, Compress, Indices, Key, Packed, keep};
+
+/// Client i keeps k coordinates from (i + t) mod d on in round t = 0, 1, …, times d/k.
+///
+/// Over d rounds, or d clients, each coordinate has its turn k times: the mean over them is right and
+/// the variance is Rand-k's, whose ω it states.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cyclic {
+    /// k
+    pub k: Amount,
+}
+
+impl Cyclic {
+    fn turn(&self, dim: usize, key: &Key) -> Vec<u32> {
+        let first = u64::from(key.client.0) + key.turn.round.saturating_sub(1);
+        let mut kept: Vec<u32> = (0..self.k.of(dim) as u64).map(|j| ((first + j) % dim as u64) as u32).collect();
+        kept.sort_unstable();
+        kept
+    }
+}
+
+impl Compress for Cyclic {
+    fn omega(&self, dim: usize) -> Option<f64> {
+        Some(dim as f64 / self.k.of(dim) as f64 - 1.0)
+    }
+
+    fn mask(&self, dim: usize, key: &Key) -> Option<Vec<u32>> {
+        Some(self.turn(dim, key))
+    }
+
+    fn compress(&self, v: &Vector, key: &Key, _: &mut Rng) -> Packed {
+        keep(v, self.turn(v.len(), key), v.len() as f64 / self.k.of(v.len()) as f64, Indices::Seeded)
+    }
+}

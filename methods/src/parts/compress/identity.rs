@@ -1,0 +1,21 @@
+//! Nothing is lost and nothing saved.
+
+use motet_core::{Rng, Vector};
+use serde::{Deserialize, Serialize};
+
+use super::{Compress, Key, Packed};
+
+/// C(x) = x
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {}
+
+impl Compress for Identity {
+    fn omega(&self, _: usize) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn compress(&self, v: &Vector, _: &Key, _: &mut Rng) -> Packed {
+        Packed::whole(v.clone())
+    }
+}

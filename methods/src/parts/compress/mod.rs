@@ -1,0 +1,201 @@
+//! Compressors: vectors in fewer bits.
+//!
+//! Unbiased ones lie in B(ω): E C(x) = x and E|C(x) − x|² ≤ ω|x|². Biased ones contract:
+//! |C(x) − x|² ≤ (1 − δ)|x|². What is sent is a [`Packed`], whose bits are really that few.
+//!
+//! Which coordinates Rand-k keeps need not be sent: the server draws one [`Turn`] per round and sends
+//! it with the model, and both sides throw the same dice of (turn, client). The turn's 128 bits are
+//! booked downwards, and upwards go the k numbers that the papers count. With `indices = "sent"` the
+//! coordinates travel too.
+
+mod amount;
+mod bernoulli;
+mod bits;
+mod cyclic;
+mod identity;
+mod natural;
+mod packed;
+mod qsgd;
+mod rand_k;
+mod several;
+mod top_k;
+
+use motet_core::{ClientId, Rng, Seed, Slot, Vector, View, wire};
+use serde::{Deserialize, Serialize};
+
+pub use amount::{Amount, NotAnAmount};
+pub use bernoulli::Bernoulli;
+pub use cyclic::Cyclic;
+pub use identity::Identity;
+pub use natural::Natural;
+pub use packed::{Misfit, Packed};
+pub use qsgd::Qsgd;
+pub use rand_k::RandK;
+pub use several::Compressors;
+pub use top_k::TopK;
+
+/// A map of vectors to fewer bits.
+pub trait Compress {
+    /// ω in dimension `dim`; none if biased.
+    fn omega(&self, dim: usize) -> Option<f64>;
+
+    /// δ of the map, of C/(1 + ω) if unbiased: that contracts with δ = 1/(1 + ω).
+    fn delta(&self, dim: usize) -> f64 {
+        1.0 / (1.0 + self.omega(dim).unwrap_or(f64::INFINITY))
+    }
+
+    /// The coordinates that are kept, where both sides can know them.
+    fn mask(&self, _: usize, _: &Key) -> Option<Vec<u32>> {
+        None
+    }
+
+    /// C(v), by the shared dice of `key` and the client's own.
+    fn compress(&self, v: &Vector, key: &Key, rng: &mut Rng) -> Packed;
+}
+
+wire! {
+    /// What the dice of a round's masks depend on: sent with the model, equal for all clients.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Turn {
+        /// Which round.
+        pub round: u64,
+        /// A draw of the server.
+        pub key: u64,
+    }
+}
+
+impl Turn {
+    /// The mask dice of one client.
+    pub fn of(self, client: ClientId) -> Key {
+        Key { turn: self, client }
+    }
+}
+
+/// A place where shared dice are thrown. Different clients throw independent ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// When.
+    pub turn: Turn,
+    /// By whom.
+    pub client: ClientId,
+}
+
+impl Key {
+    /// The same on both sides.
+    pub fn dice(&self) -> Rng {
+        Seed(self.turn.key).client(Slot { round: self.turn.round, attempt: 0, exchange: 0 }, self.client)
+    }
+}
+
+/// How the receiver learns which coordinates were kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Indices {
+    /// It throws the same dice: no bits.
+    #[default]
+    Seeded,
+    /// ⌈log₂ d⌉ bits each.
+    Sent,
+}
+
+/// Some coordinates of `v`, scaled.
+fn keep(v: &Vector, at: Vec<u32>, scale: f64, indices: Indices) -> Packed {
+    let mut values: Vector = match v.view() {
+        View::F32(v) => at.iter().map(|&l| v[l as usize]).collect::<Vec<_>>().into(),
+        View::F64(v) => at.iter().map(|&l| v[l as usize]).collect::<Vec<_>>().into(),
+    };
+    if scale != 1.0 {
+        values.scale(scale);
+    }
+    match indices {
+        Indices::Seeded => Packed::seeded(v.len(), values),
+        Indices::Sent => Packed::indexed(v.len(), at, values),
+    }
+}
+
+macro_rules! compressors {
+    ($($name:literal => $variant:ident),* $(,)?) => {
+        /// Every compressor there is.
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        pub enum Compressor {
+            $(#[doc = concat!("`kind = \"", $name, "\"`")] #[serde(rename = $name)] $variant($variant)),*
+        }
+
+        impl Compressor {
+            fn map(&self) -> &dyn Compress {
+                match self { $(Self::$variant(c) => c),* }
+            }
+
+            /// As in `kind = "…"`.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name),* }
+            }
+        }
+    };
+}
+
+compressors! {
+    "identity" => Identity,
+    "rand-k" => RandK,
+    "bernoulli" => Bernoulli,
+    "top-k" => TopK,
+    "qsgd" => Qsgd,
+    "natural" => Natural,
+    "cyclic" => Cyclic,
+}
+
+impl Compressor {
+    /// Is the mean of what it sends what it was given?
+    pub fn unbiased(&self) -> bool {
+        self.omega(1).is_some()
+    }
+
+    /// What to multiply it by so that it contracts: 1/(1 + ω), or 1 if it is biased and does so by itself.
+    pub fn contracting(&self, dim: usize) -> f64 {
+        self.omega(dim).map_or(1.0, |omega| 1.0 / (1.0 + omega))
+    }
+
+    /// What it sent, ready to be added to a vector of `dim`. A peer that claims another dimension gets no dice.
+    pub fn opened<'a>(&self, packed: &'a Packed, key: &Key, dim: usize) -> Opened<'a> {
+        let mask = if packed.is_seeded() && packed.dim() == dim { self.mask(dim, key) } else { None };
+        Opened { packed, mask }
+    }
+}
+
+/// A compressed vector whose coordinates are known.
+#[derive(Clone, Debug)]
+pub struct Opened<'a> {
+    packed: &'a Packed,
+    mask: Option<Vec<u32>>,
+}
+
+impl Opened<'_> {
+    /// x ← x + a·self, in time of what was sent.
+    pub fn add_to(&self, a: f64, x: &mut Vector) -> Result<(), Misfit> {
+        self.packed.add_to(a, x, self.mask.as_deref())
+    }
+}
+
+impl Compress for Compressor {
+    fn omega(&self, dim: usize) -> Option<f64> {
+        self.map().omega(dim)
+    }
+
+    fn delta(&self, dim: usize) -> f64 {
+        self.map().delta(dim)
+    }
+
+    fn mask(&self, dim: usize, key: &Key) -> Option<Vec<u32>> {
+        self.map().mask(dim, key)
+    }
+
+    /// A vector that holds NaN or infinity is sent whole, so that the guard of replies sees them and
+    /// names the client, whatever coordinates would have been kept.
+    fn compress(&self, v: &Vector, key: &Key, rng: &mut Rng) -> Packed {
+        if !v.is_finite() {
+            return Packed::whole(v.clone());
+        }
+        self.map().compress(v, key, rng)
+    }
+}

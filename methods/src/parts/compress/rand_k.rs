@@ -1,0 +1,33 @@
+//! Rand-k: k coordinates at random, scaled so that the mean is right.
+
+use motet_core::{Rng, Vector};
+use serde::{Deserialize, Serialize};
+
+use super::{Amount, Compress, Indices, Key, Packed, keep};
+
+/// Keeps k of d coordinates, uniformly without replacement, times d/k.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RandK {
+    /// k
+    pub k: Amount,
+    /// How the server learns which.
+    #[serde(default)]
+    pub indices: Indices,
+}
+
+impl Compress for RandK {
+    /// d/k − 1, exactly.
+    fn omega(&self, dim: usize) -> Option<f64> {
+        Some(dim as f64 / self.k.of(dim) as f64 - 1.0)
+    }
+
+    fn mask(&self, dim: usize, key: &Key) -> Option<Vec<u32>> {
+        Some(key.dice().choose(self.k.of(dim), dim))
+    }
+
+    fn compress(&self, v: &Vector, key: &Key, _: &mut Rng) -> Packed {
+        let (dim, k) = (v.len(), self.k.of(v.len()));
+        keep(v, key.dice().choose(k, dim), dim as f64 / k as f64, self.indices)
+    }
+}

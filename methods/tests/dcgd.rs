@@ -1,0 +1,163 @@
+//! DCGD against its specification (ALGORITHMS 6).
+
+#![allow(clippy::unwrap_used)]
+
+mod lab;
+
+use lab::random::{draw, point};
+use lab::{Lab, all_close, close, flix};
+use motet_core::{Algorithm, Batch, ClientId, Outcome, Plan, Seed, Trained, Vector};
+use motet_methods::dcgd::Dcgd;
+use motet_problems::synthetic::formula::lrs;
+
+fn dcgd(alpha: &[f64], more: serde_json::Value) -> Dcgd {
+    let mut params = serde_json::json!({
+        "alpha": { "per_client": alpha }, "start": "ones",
+        "solve": { "kind": "newton", "to": 1e-14, "steps": 200 },
+    });
+    params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    serde_json::from_value(params).unwrap()
+}
+
+fn run(lab: &Lab, method: &Dcgd, rounds: u64, seed: u64) -> Trained<Dcgd> {
+    lab.run(method, lab.zeros(), &Plan::new(rounds, Seed(seed))).1
+}
+
+#[test]
+fn fixed_masks_walk_as_the_specification_says() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    let trained = run(&lab, &dcgd(&[0.5; 4], serde_json::json!({ "compressor": { "kind": "cyclic", "k": 1 } })), 4, 1);
+    close(trained.server.step, 4.422813887819);
+    all_close(&trained.server.at.x, &[0.678372407930, -0.402778180350, 0.586611011400]);
+}
+
+#[test]
+fn random_masks_end_where_the_specification_says() {
+    let lab = Lab::new(lrs(10, 20, 12));
+    let best = lab.optimum(&flix(&[1.0; 10], "ones"));
+    close(best.value, 0.687300500323);
+    let best = best.x.unwrap();
+    for (k, step, low, high) in [(1, 0.331725542, 0.042, 0.25), (3, 0.664792269, 0.026, 0.172), (6, 0.887585880, 0.012, 0.051)] {
+        let method = dcgd(&[1.0; 10], serde_json::json!({ "compressor": { "kind": "rand-k", "k": k } }));
+        for seed in 0..20 {
+            let server = run(&lab, &method, 300, seed).server;
+            assert!((server.step - step).abs() < 1e-9);
+            let distance = server.at.x.distance2(&best);
+            assert!(distance > low / 2.0 && distance < high * 2.0, "k = {k}, seed {seed}: {distance}");
+        }
+    }
+    let whole = dcgd(&[1.0; 10], serde_json::json!({ "compressor": { "kind": "rand-k", "k": 12 } }));
+    assert!(run(&lab, &whole, 300, 1).server.at.x.distance2(&best) < 1e-26);
+}
+
+#[test]
+fn without_compression_it_is_flix_bit_by_bit() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    for start in ["ones", "one-shot"] {
+        let alpha = [0.1, 0.0, 0.7, 1.0];
+        let method = dcgd(&alpha, serde_json::json!({ "compressor": { "kind": "identity" }, "start": start }));
+        assert_eq!(run(&lab, &method, 30, 1).server.at.x, lab.iterate(&flix(&alpha, start), 30), "{start}");
+    }
+}
+
+/// |αᵢ ∇fᵢ(Tᵢ(x))|² of every client.
+fn gradients(lab: &Lab, alpha: &[f64], x: &Vector) -> Vec<f64> {
+    let models = lab.deployed(&flix(alpha, "ones"), x);
+    let of = |i: usize| {
+        let mut g = x.zeros_like();
+        lab.clients[i].gradient(&models[i], Batch::all(), &mut g);
+        alpha[i] * alpha[i] * g.norm2()
+    };
+    (0..alpha.len()).map(of).collect()
+}
+
+#[test]
+fn theorem_4_bounds_the_mean_distance_on_random_problems() {
+    let mut tried = 0;
+    for k in 0..30 {
+        let mut d = draw(k);
+        let (lab, alpha, dim) = (&d.lab, &d.alpha, d.lab.dim());
+        let best = lab.optimum(&flix(alpha, "ones")).x.unwrap();
+        let start = point(&mut d.rng, dim);
+        // A different compressor for every client: ωᵢ = d/kᵢ − 1, or 1.
+        let list: Vec<_> = (0..alpha.len())
+            .map(|i| {
+                if i % 3 == 2 {
+                    serde_json::json!({ "kind": "bernoulli", "q": 0.5 })
+                } else {
+                    serde_json::json!({ "kind": "rand-k", "k": 1 + i % dim })
+                }
+            })
+            .collect();
+        let omega: Vec<f64> = (0..alpha.len()).map(|i| if i % 3 == 2 { 1.0 } else { dim as f64 / (1 + i % dim) as f64 - 1.0 }).collect();
+        let method = dcgd(alpha, serde_json::json!({ "compressor": list, "start": "model" }));
+        let n = alpha.len() as f64;
+        let (_, convexity) = lab.mixed_constants(alpha);
+        let noise: f64 = gradients(lab, alpha, &best).iter().zip(&omega).map(|(g, w)| g * w).sum();
+        let (rounds, seeds) = (40, 60);
+        let (mut mean, mut square, mut step) = (0.0, 0.0, 0.0);
+        for seed in 0..seeds {
+            let server = lab.run(&method, start.clone(), &Plan::new(rounds, Seed(seed))).1.server;
+            let distance = server.at.x.distance2(&best);
+            (mean, square, step) = (mean + distance / seeds as f64, square + distance * distance / seeds as f64, server.step);
+        }
+        let bound = (1.0 - step * convexity).powi(rounds as i32) * start.distance2(&best) + 2.0 * step / (convexity * n * n) * noise;
+        // The theorem speaks of the mean; ours is over few seeds: five standard errors below it must be under the bound.
+        let error = ((square - mean * mean).max(0.0) / seeds as f64).sqrt();
+        assert!(mean - 5.0 * error <= bound * (1.0 + 1e-9) + 1e-20, "{}: {mean} ± {error} is above {bound}", d.name);
+        tried += 1;
+    }
+    assert_eq!(tried, 30);
+}
+
+#[test]
+fn in_the_convex_regime_the_model_is_the_average_and_theorem_6_holds() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    let (alpha, compressor) = ([1.0; 4], serde_json::json!({ "kind": "rand-k", "k": 1 }));
+    let (usual, convex) = (
+        dcgd(&alpha, serde_json::json!({ "compressor": compressor })),
+        dcgd(&alpha, serde_json::json!({ "compressor": compressor, "regime": "convex" })),
+    );
+    close(run(&lab, &convex, 1, 1).server.step, run(&lab, &usual, 1, 1).server.step / 4.0);
+    let best = lab.optimum(&flix(&alpha, "ones"));
+    let x = best.x.unwrap();
+    let mut sum = lab.zeros();
+    (1..=20).for_each(|k| sum.axpy(1.0 / 20.0, &run(&lab, &convex, k, 3).server.at.x));
+    let server = run(&lab, &convex, 20, 3).server;
+    assert!(convex.shared(&server, ClientId(0)).distance2(&sum) < 1e-24, "the average of x¹ … xᵏ");
+    let value = |x: &Vector| lab.clients.iter().map(|f| f.value(x, Batch::all())).sum::<f64>() / 4.0;
+    let sigma = 2.0 / 16.0 * gradients(&lab, &alpha, &x).iter().map(|g| 2.0 * g).sum::<f64>();
+    let ones = Vector::from(vec![1.0; 3]);
+    for rounds in [5, 50, 200] {
+        let mean: f64 = (0..20).map(|seed| value(run(&lab, &convex, rounds, seed).server.at.model()) - best.value).sum::<f64>() / 20.0;
+        let k = rounds as f64;
+        let bound = 2.0 * (value(&ones) - best.value) / k + ones.distance2(&x) / (server.step * k) + 2.0 * server.step * sigma;
+        assert!(mean <= bound, "{mean} is above {bound} after {rounds} rounds");
+    }
+}
+
+#[test]
+fn a_round_costs_k_numbers_up_and_the_model_and_the_turn_down() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    let method = dcgd(&[0.0, 0.5, 0.5, 1.0], serde_json::json!({ "compressor": { "kind": "rand-k", "k": 2 } }));
+    let (rows, trained) = lab.run(&method, lab.zeros(), &Plan::new(5, Seed(1)));
+    for pair in rows.windows(2) {
+        assert_eq!(pair[1].bits.up - pair[0].bits.up, 3 * 2 * 64, "those with α = 0 are not asked");
+        assert_eq!(pair[1].bits.down - pair[0].bits.down, 3 * (3 * 64 + 128));
+    }
+    assert!(trained.heard.of(ClientId(0)).is_none());
+}
+
+#[test]
+fn a_gradient_that_is_not_finite_names_its_client_whatever_is_kept() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    let method = dcgd(&[1.0; 4], serde_json::json!({ "compressor": { "kind": "rand-k", "k": 1 }, "step": 1.0, "start": "model" }));
+    let (_, trained) = lab.run(&method, Vector::from(vec![f64::NAN, 0.0, 0.0]), &Plan::new(3, Seed(1)));
+    assert_eq!(trained.outcome, Outcome::Diverged { round: 1, client: Some(0) });
+}
+
+#[test]
+fn biased_compressors_are_refused_with_advice() {
+    let method = dcgd(&[1.0; 4], serde_json::json!({ "compressor": { "kind": "top-k", "k": 1 } }));
+    assert!(method.refuse(Some(4)).unwrap().contains("ef21"));
+}
