@@ -68,8 +68,8 @@ fn the_steps_of_corollary_2_bring_psi_below_the_target() {
     let method = scafflix(Some(2), json!({ "eps": eps, "noise": { "per_client": c } }));
     let start = Setup::new(&lab, 1).run(&method, &rounds(0));
     let plain = Setup::new(&lab, 1).run(&scafflix(Some(2), json!(null)), &rounds(0));
-    for i in 0..4 {
-        close(start.step[i], plain.step[i].min(eps * 0.1 / (2.0 * c[i])));
+    for (i, noise) in c.iter().enumerate() {
+        close(start.step[i], plain.step[i].min(eps * 0.1 / (2.0 * noise)));
         close(start.trained.server.steps[i], start.step[i]);
     }
     close(start.p, (0.1 * target.least(&start.step)).sqrt());
