@@ -20,7 +20,7 @@ fn every_bundled_experiment_runs_for_two_rounds() {
         }
         let simulation = match Simulation::prepare(&experiment, Arc::new(Pool::new(2))) {
             Ok(simulation) => simulation,
-            Err(motet::Error::Problem { source, .. }) if source.to_string().contains("not found") => {
+            Err(motet::Error::Problem { source, .. }) if source.to_string().starts_with("no file") => {
                 eprintln!("{}: its data are not here ({source})", bundled.name);
                 continue;
             }
