@@ -1,7 +1,5 @@
 //! Compressors: mean and variance as stated, and bits as booked.
 
-#![allow(clippy::unwrap_used)]
-
 use motet_core::{ClientId, Precision, Reader, Rng, Seed, Vector, Wire};
 use motet_methods::parts::compress::{Compress, Compressor, Compressors, Key, Packed, Turn};
 use proptest::prelude::*;

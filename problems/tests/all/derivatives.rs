@@ -1,7 +1,6 @@
 //! Gradients and Hessian-vector products of every model against differences, on every storage.
 
 // Outside of `#[test]` functions too, a panic is how a test fails.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -1,11 +1,7 @@
 //! Scafflix, i-Scaffnew and Scaffnew against their specification: values, invariants, limits, rates.
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
-use lab::controlled::{Setup, Target, run_lengths};
-use lab::{Lab, all_close, close, flix, mushrooms, printed, random};
+use crate::lab::controlled::{Setup, Target, run_lengths};
+use crate::lab::{Lab, all_close, close, flix, mushrooms, printed, random};
 use motet_core::{Algorithm, ClientId, Outcome, Plan, Rate, Seed, Stop};
 use motet_methods::flix::Flix;
 use motet_methods::i_scaffnew::IScaffnew;
@@ -184,10 +180,10 @@ fn control_variates_that_do_not_sum_to_zero_with_alpha_lead_elsewhere() {
     let gradients: Vec<_> = lab.scores(&method, &end.x).into_iter().map(|score| score.gradient.unwrap()).collect();
     let mut expected = lab.zeros();
     h.iter().zip(ALPHA).for_each(|(h, a)| expected.axpy(a / 4.0, h));
-    assert!(lab::mean(&gradients).distance2(&expected).sqrt() < 1e-12);
+    assert!(crate::lab::mean(&gradients).distance2(&expected).sqrt() < 1e-12);
     // The paper's own choice, raw gradients at the start, misses by what the specification says.
     let anchors = lab.anchors(&method);
-    let raw = |i: usize| lab::controlled::gradient(&*lab.clients[i], &motet_core::Vector::mix(ALPHA[i], &lab.zeros(), &anchors[i]));
+    let raw = |i: usize| crate::lab::controlled::gradient(&*lab.clients[i], &motet_core::Vector::mix(ALPHA[i], &lab.zeros(), &anchors[i]));
     let raw: Vec<_> = (0..4).map(raw).collect();
     let end = Setup { h: Some(&raw), ..Setup::new(&lab, 1) }.run(&method, &rounds(200));
     let apart = end.x.distance2(&target.x).sqrt();

@@ -1,7 +1,5 @@
 //! Server optimisers against the specification's iterates.
 
-#![allow(clippy::unwrap_used)]
-
 use motet_core::{Reader, Vector, Wire};
 use motet_methods::parts::{Momenta, Optimiser};
 use serde_json::json;

@@ -1,10 +1,6 @@
 //! The budget rule against the specification, and against what FLIX needs.
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
-use lab::{Lab, close, flix};
+use crate::lab::{Lab, close, flix};
 use motet_methods::parts::budget::{Budget, Profile, diameter2, variance};
 use motet_problems::synthetic::formula::lrs;
 

@@ -1,7 +1,6 @@
 //! Every number of ALGORITHMS sections 0, 1 and 2 for the formula problems.
 
 // Outside of `#[test]` functions too, a panic is how a test fails.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! MUSH8 of ALGORITHMS sections 0 and 1 on the real file, in both modes.
 
 // Outside of `#[test]` functions too, a panic is how a test fails.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,9 @@
 //! Error feedback: EF and EF21 (ALGORITHMS 8).
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
 use std::sync::Arc;
 
-use lab::random::{draw, point};
-use lab::{Lab, close, flix};
+use crate::lab::random::{draw, point};
+use crate::lab::{Lab, close, flix};
 use motet_core::{Algorithm, Plan, Seed, Vector, train};
 use motet_methods::ef::Ef;
 use motet_methods::ef21::Ef21;

@@ -1,10 +1,6 @@
 //! Pure local models: nothing is sent, everyone deploys their own optimum.
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
-use lab::{Lab, flix};
+use crate::lab::{Lab, flix};
 use motet_core::{Direction, Meter, Outcome, Plan, Seed};
 use motet_methods::local::Local;
 use motet_methods::parts::Solve;
@@ -30,7 +26,7 @@ fn everyone_deploys_what_their_solve_finds_and_its_work_is_booked() {
         loss += meter.value(&deployed, motet_core::Rows::All) / 4.0;
     }
     assert_eq!(trained.ledger.gradients, work);
-    lab::close(rows[0].metrics["loss"], loss);
+    crate::lab::close(rows[0].metrics["loss"], loss);
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! From the `[problem]` section to clients.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,13 +1,9 @@
 //! FLIX against its specification: iterates, bits, and the methods it reduces to.
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
 use std::sync::Arc;
 
-use lab::mushrooms;
-use lab::{Lab, all_close, flix, printed};
+use crate::lab::mushrooms;
+use crate::lab::{Lab, all_close, flix, printed};
 use motet_core::{Algorithm, Batch, ClientId, Facts, Objective, Outcome, Plan, Rate, Seed, Stop, Vector, train};
 use motet_methods::flix::Flix;
 use motet_problems::synthetic::formula::{lrs, q3};
@@ -23,7 +19,7 @@ fn q3_walks_as_the_specification_says() {
     all_close(&lab.iterate(&method, 1), &[-0.786551287250, 1.738259286735]);
     all_close(&lab.iterate(&method, 10), &[-0.739042955078, 1.655623224407]);
     let gaps = lab.gaps(&method, lab.zeros(), 10);
-    lab::close(gaps[0], 0.209044386350 - 0.200308043657);
+    crate::lab::close(gaps[0], 0.209044386350 - 0.200308043657);
     printed(gaps[1], 2.803132566e-3);
     printed(gaps[10], 1.245458044e-7);
 }
@@ -170,9 +166,9 @@ fn it_promises_the_rate_of_theorem_2_where_the_theorem_holds() {
     let (l, m): (Vec<_>, Vec<_>) = constants.iter().map(|c| (c.smoothness.unwrap(), c.convexity.unwrap())).unzip();
     let promise = |method: &Flix, convexity: &[f64]| method.promise(&Facts { smoothness: &l, convexity }).map(|p| p.factor);
     let method = flix(&Q3_ALPHA, "zeros");
-    lab::close(promise(&method, &m).unwrap(), 1.0 - convexity / smoothness);
+    crate::lab::close(promise(&method, &m).unwrap(), 1.0 - convexity / smoothness);
     let given = |step: f64| Flix { step: Rate::Given(step.try_into().unwrap()), ..method.clone() };
-    lab::close(promise(&given(0.5 / smoothness), &m).unwrap(), 1.0 - 0.5 * convexity / smoothness);
+    crate::lab::close(promise(&given(0.5 / smoothness), &m).unwrap(), 1.0 - 0.5 * convexity / smoothness);
     assert_eq!(promise(&given(1.5 / smoothness), &m), None, "the theorem says nothing of longer steps");
     assert_eq!(promise(&method, &[0.0; 3]), None, "nor of functions that are not strongly convex");
 }
@@ -223,5 +219,5 @@ fn the_step_of_theory_is_that_of_those_who_answered() {
     let whole = step(&mut Inline::new(lab.host(&method)));
     let lossy = step(&mut Lossy::new(Inline::new(lab.host(&method)), 0.3, Seed(5)));
     assert!(count(&lossy, "Introduction") < 12, "some reply was lost");
-    lab::close(lossy.server.step, whole.server.step);
+    crate::lab::close(lossy.server.step, whole.server.step);
 }

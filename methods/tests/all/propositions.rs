@@ -1,11 +1,7 @@
 //! FLIX Propositions 1 to 3 and Theorem 2, corrected as the specification says, on a hundred random problems each.
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
-use lab::random::{Draw, PROBLEMS, draw, point, quadratic, quadratics};
-use lab::{Lab, flix, mean, variance};
+use crate::lab::random::{Draw, PROBLEMS, draw, point, quadratic, quadratics};
+use crate::lab::{Lab, flix, mean, variance};
 use motet_core::{Algorithm, Batch, Facts, Objective, Seed, Vector};
 use motet_methods::flix::Flix;
 

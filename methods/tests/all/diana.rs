@@ -1,13 +1,9 @@
 //! DIANA against its specification (ALGORITHMS 7).
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
 use std::sync::Arc;
 
-use lab::random::{draw, point};
-use lab::{Lab, all_close, close, flix};
+use crate::lab::random::{draw, point};
+use crate::lab::{Lab, all_close, close, flix};
 use motet_core::{Batch, ClientId, Constants, Kept, Outcome, Plan, Seed, Store, Trained, Vector, train};
 use motet_methods::diana::Diana;
 use motet_problems::synthetic::formula::lrs;
@@ -39,7 +35,7 @@ fn fixed_masks_walk_as_the_specification_says() {
     let kept: Vec<Kept<Vector>> = (0..4).map(|i| store.read(ClientId(i)).unwrap().unwrap()).collect();
     let h: Vec<Vector> = (0..4).map(|i| kept[i].named(trained.heard.of(ClientId(i as u32))).unwrap().clone()).collect();
     all_close(&h[0], &[-0.011621754445, 0.103692586615, 0.001418903342]);
-    assert!(lab::mean(&h).distance2(&trained.server.h) < 1e-30, "h is the mean of the hᵢ");
+    assert!(crate::lab::mean(&h).distance2(&trained.server.h) < 1e-30, "h is the mean of the hᵢ");
 }
 
 #[test]
@@ -117,7 +113,7 @@ fn memories_may_start_at_the_gradients_for_one_exchange_in_full() {
     let method = diana(&[0.0, 0.5, 0.5, 1.0], serde_json::json!({ "compressor": { "kind": "natural" }, "h0": "gradients" }));
     let server = run(&lab, &method, 0, 1).server;
     let ones = Vector::from(vec![1.0; 3]);
-    assert!(lab::mean(&gradients(&lab, &[0.0, 0.5, 0.5, 1.0], &ones)).distance2(&server.h) < 1e-28);
+    assert!(crate::lab::mean(&gradients(&lab, &[0.0, 0.5, 0.5, 1.0], &ones)).distance2(&server.h) < 1e-28);
     let rows = lab.run(&method, lab.zeros(), &Plan::new(1, Seed(1))).0;
     assert_eq!(rows[0].bits.up, 3 * (65 + 1) + 3 * 3 * 64, "introductions, then gradients");
     assert_eq!(rows[1].bits.up - rows[0].bits.up, 3 * 3 * 12);

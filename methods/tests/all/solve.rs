@@ -1,13 +1,9 @@
 //! Local solves against the specification.
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
 use std::sync::Arc;
 
-use lab::mushrooms;
-use lab::{Lab, all_close, close, flix};
+use crate::lab::mushrooms;
+use crate::lab::{Lab, all_close, close, flix};
 use motet_core::{Batch, Constants, Meter, Objective, Rows, Vector};
 use motet_methods::parts::{Solve, SolveKind};
 use motet_problems::synthetic::formula::lrs;

@@ -1,13 +1,9 @@
 //! DCGD against its specification (ALGORITHMS 6).
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
 use std::sync::Arc;
 
-use lab::random::{draw, point};
-use lab::{Lab, all_close, close, flix};
+use crate::lab::random::{draw, point};
+use crate::lab::{Lab, all_close, close, flix};
 use motet_core::{Algorithm, Batch, ClientId, Objective, Outcome, Plan, Seed, Trained, Vector};
 use motet_methods::dcgd::Dcgd;
 use motet_problems::synthetic::formula::lrs;

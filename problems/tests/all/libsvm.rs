@@ -1,7 +1,5 @@
 //! The LIBSVM reader: what it accepts, and what it says about what it does not.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Every split is a partition, depends on nothing but its dice, and does what its name says.
 
-#![allow(clippy::unwrap_used)]
-
 use motet_core::Seed;
 use motet_problems::{Dataset, Dense, Holdout, Matrix, Partition, ProblemError, SPLITS, Split, Targets};
 use proptest::prelude::*;

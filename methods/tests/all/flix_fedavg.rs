@@ -1,12 +1,8 @@
 //! FLIX by local epochs: what it reduces to, and its weights.
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
 use std::sync::Arc;
 
-use lab::{Lab, all_close, flix};
+use crate::lab::{Lab, all_close, flix};
 use motet_core::{Algorithm, Direction, Objective, Outcome, Plan, Positive, Rate, Seed, Vector};
 use motet_methods::flix_fedavg::FlixFedavg;
 use motet_problems::Examples;

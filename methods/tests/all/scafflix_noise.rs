@@ -1,11 +1,7 @@
 //! Scafflix with noisy gradients: Theorem 1's floor and Corollary 2's steps.
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
-use lab::controlled::{Setup, Target, gradient};
-use lab::{Lab, close};
+use crate::lab::controlled::{Setup, Target, gradient};
+use crate::lab::{Lab, close};
 use motet_core::{Batch, Plan, Seed};
 use motet_methods::scafflix::Scafflix;
 use motet_problems::synthetic::formula::lrs;

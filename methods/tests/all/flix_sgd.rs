@@ -1,10 +1,6 @@
 //! Stochastic FLIX: what it reduces to, and that its steps are right on average.
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
-use lab::{Lab, flix, mean};
+use crate::lab::{Lab, flix, mean};
 use motet_core::{Algorithm, Outcome, Plan, Seed, Vector};
 use motet_methods::flix_sgd::FlixSgd;
 use motet_problems::synthetic::formula::lrs;

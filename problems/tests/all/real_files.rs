@@ -1,7 +1,5 @@
 //! The real LIBSVM files, where they are: row, feature and class counts as their README lists them.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
-
 use std::path::{Path, PathBuf};
 
 use motet_problems::source::Libsvm;

@@ -1,7 +1,6 @@
 //! Optima of problems that are hard in one way or another.
 
 // Outside of `#[test]` functions too, a panic is how a test fails.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

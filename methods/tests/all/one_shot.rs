@@ -1,11 +1,7 @@
 //! One-shot averaging against the specification and its bounds.
 
-#![allow(clippy::unwrap_used)]
-
-mod lab;
-
-use lab::random::{self, draw};
-use lab::{Lab, all_close, close, flix, mean, printed};
+use crate::lab::random::{self, draw};
+use crate::lab::{Lab, all_close, close, flix, mean, printed};
 use motet_core::{Direction, Outcome, Plan, Seed, Vector};
 use motet_methods::one_shot::OneShot;
 use motet_methods::parts::budget::{diameter2, normalised, variance};

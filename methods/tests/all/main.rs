@@ -1,0 +1,19 @@
+//! Every test of the methods, in one program: generic code is compiled once, not once per file.
+#![allow(clippy::unwrap_used)]
+
+mod budget;
+mod compress;
+mod dcgd;
+mod diana;
+mod ef;
+mod flix;
+mod flix_fedavg;
+mod flix_sgd;
+mod lab;
+mod local;
+mod one_shot;
+mod optimiser;
+mod propositions;
+mod scafflix;
+mod scafflix_noise;
+mod solve;

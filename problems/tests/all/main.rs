@@ -1,0 +1,11 @@
+//! Every test of the problems, in one program.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod derivatives;
+mod formulas;
+mod libsvm;
+mod mushrooms;
+mod problem;
+mod real_files;
+mod reference;
+mod splits;
