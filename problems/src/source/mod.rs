@@ -1,8 +1,11 @@
 //! Where problems come from: files, generators, formulas. One file each, one line in the list.
 
+mod images;
 mod libsvm;
 mod open;
 mod synthetic;
+mod tags;
+mod text;
 
 use std::num::NonZeroU32;
 
@@ -14,8 +17,11 @@ use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
+pub use images::SyntheticImages;
 pub use libsvm::{LabelMode, Libsvm};
 pub use synthetic::Synthetic;
+pub use tags::SyntheticTags;
+pub use text::SyntheticText;
 
 /// What a source may use.
 pub(crate) struct Place<'a> {
@@ -95,6 +101,9 @@ macro_rules! sources {
 sources! {
     "libsvm" => Libsvm,
     "synthetic" => Synthetic,
+    "synthetic-images" => SyntheticImages,
+    "synthetic-text" => SyntheticText,
+    "synthetic-tags" => SyntheticTags,
     "quadratics" => Quadratics,
     "mean-estimation" => MeanGroups,
     "q2" => Q2,
