@@ -20,7 +20,7 @@ mod rand_k;
 mod several;
 mod top_k;
 
-use motet_core::{ClientId, Rng, Seed, Slot, Vector, wire};
+use motet_core::{Card, ClientId, Rng, Seed, Slot, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 pub use amount::{Amount, NotAnAmount};
@@ -107,8 +107,14 @@ fn keep(v: &Vector, at: &[u32], scale: f64, indices: Indices) -> Packed {
     }
 }
 
+const K: (&str, &str) = ("k", "coordinates sent: a whole number, or below 1 a share of d");
+const INDICES: (&str, &str) = ("indices", "\"seeded\" (both sides throw the same dice) or \"sent\"; default \"seeded\"");
+
 macro_rules! compressors {
-    ($($name:literal => $variant:ident),* $(,)?) => {
+    ($($name:literal => $variant:ident: $about:literal, [$($parameter:expr),*];)*) => {
+        /// What `list` prints about them.
+        pub const COMPRESSORS: &[Card] = &[$(Card { name: $name, about: $about, parameters: &[$($parameter),*] }),*];
+
         /// Every compressor there is.
         #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind")]
@@ -130,13 +136,14 @@ macro_rules! compressors {
 }
 
 compressors! {
-    "identity" => Identity,
-    "rand-k" => RandK,
-    "bernoulli" => Bernoulli,
-    "top-k" => TopK,
-    "qsgd" => Qsgd,
-    "natural" => Natural,
-    "cyclic" => Cyclic,
+    "identity" => Identity: "everything as it is; omega = 0", [];
+    "rand-k" => RandK: "k random coordinates times d/k; unbiased, omega = d/k - 1", [K, INDICES];
+    "bernoulli" => Bernoulli: "each coordinate with probability q, divided by q; unbiased, omega = 1/q - 1",
+        [("q", "probability that a coordinate is sent"), INDICES];
+    "top-k" => TopK: "the k largest coordinates as they are; biased, contracts by 1 - k/d", [K];
+    "qsgd" => Qsgd: "norm, signs and random levels; unbiased, omega = min(d/s^2, sqrt(d)/s)", [("levels", "s: levels between 0 and the norm")];
+    "natural" => Natural: "random powers of two in nine bits; unbiased, omega = 1/8", [];
+    "cyclic" => Cyclic: "k coordinates by turns times d/k; right in the mean over clients or rounds", [K];
 }
 
 impl Compressor {
