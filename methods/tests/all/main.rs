@@ -1,6 +1,9 @@
 //! Every test of the methods, in one program: generic code is compiled once, not once per file.
 #![allow(clippy::unwrap_used)]
 
+mod bounds;
+mod bounds_compressed;
+mod bounds_nonconvex;
 mod budget;
 mod compress;
 mod dcgd;
