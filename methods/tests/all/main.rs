@@ -18,5 +18,6 @@ mod one_shot;
 mod optimiser;
 mod propositions;
 mod scafflix;
+mod scafflix_compressed;
 mod scafflix_noise;
 mod solve;
