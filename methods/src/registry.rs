@@ -67,4 +67,13 @@ registry! {
     crate::scafflix::Scafflix,
     crate::i_scaffnew::IScaffnew,
     crate::scaffnew::Scaffnew,
+    crate::local_update::LocalUpdate,
+    crate::minibatch_sgd::MinibatchSgd,
+    crate::local_sgd::LocalSgd,
+    crate::fedavg::Fedavg,
+    crate::lookahead::Lookahead,
+    crate::reptile::Reptile,
+    crate::fomaml::Fomaml,
+    crate::maml::Maml,
+    crate::local_update_decay::LocalUpdateDecay,
 }
