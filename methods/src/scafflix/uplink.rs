@@ -27,7 +27,7 @@
 use motet_core::{Abort, Cohort, Round, Site, Vector};
 
 use super::{Ask, Client, Family, Kind, Reply, Server, Variant};
-use crate::parts::compress::{Compress, Compressors, Misfit, Packed, Turn};
+use crate::parts::compress::{Compressors, Misfit, Packed, Turn};
 
 impl<K: Kind> Family<K> {
     /// ω
