@@ -14,5 +14,5 @@ pub use bytes::Bytes;
 pub use inline::Inline;
 pub use lossy::Lossy;
 pub use pool::Pool;
-pub use store::{Frozen, Memory};
+pub use store::{Disk, Frozen, Memory, OpenError};
 pub use threads::Threads;
