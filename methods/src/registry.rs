@@ -67,4 +67,9 @@ registry! {
     crate::scafflix::Scafflix,
     crate::i_scaffnew::IScaffnew,
     crate::scaffnew::Scaffnew,
+    crate::meritfed::MeritFed,
+    crate::sgd_full::SgdFull,
+    crate::sgd_ideal::SgdIdeal,
+    crate::fedadp::FedAdp,
+    crate::tawt::Tawt,
 }

@@ -33,6 +33,8 @@ pub struct Problem {
     pub inputs: Vec<Input>,
     /// Who has what.
     pub census: Census,
+    /// Clients in each group, where the source knows groups.
+    pub groups: Vec<u64>,
     /// About how much memory the data take.
     pub memory_bytes: u64,
 }
@@ -62,6 +64,7 @@ impl Problem {
             examples: self.shards.iter().map(|shard| shard.train.samples() as u64).sum(),
             smoothness: range(constants.iter().map(|c| c.smoothness)),
             convexity: range(constants.iter().map(|c| c.convexity)),
+            groups: self.groups.clone(),
         }
     }
 
@@ -80,6 +83,7 @@ impl Problem {
             start,
             inputs: Vec::new(),
             census,
+            groups: config.source.groups(),
             memory_bytes,
         })
     }
@@ -94,7 +98,16 @@ impl Problem {
         let examples = Arc::new(Examples::new(arranged(dealt.dataset, &dealt.parts))?);
         let start = model.start(&examples)?;
         let shards = Arc::new(clients(model, &examples, &dealt.parts)?);
-        Ok(Self { about, population: Arc::<Vec<Shard>>::clone(&shards), shards, start, inputs: dealt.inputs, census, memory_bytes })
+        Ok(Self {
+            about,
+            population: Arc::<Vec<Shard>>::clone(&shards),
+            shards,
+            start,
+            inputs: dealt.inputs,
+            census,
+            groups: vec![],
+            memory_bytes,
+        })
     }
 }
 

@@ -11,6 +11,7 @@ mod flix_fedavg;
 mod flix_sgd;
 mod lab;
 mod local;
+mod meritfed;
 mod one_shot;
 mod optimiser;
 mod propositions;
