@@ -16,7 +16,7 @@ use motet_methods::{Method, Visitor};
 use motet_problems::Problem;
 use motet_problems::reference::{Part, minimise};
 use motet_report::Records;
-use motet_runtime::{Memory, Pool, Threads};
+use motet_runtime::{Byzantine, Memory, Pool, Threads};
 use sha2::{Digest, Sha256};
 
 use crate::config::{Experiment, MethodEntry, ReferenceSection};
@@ -238,7 +238,8 @@ impl Visitor for Simulate<'_, '_> {
             ..Plan::new(experiment.run.rounds, seed)
         };
         let probing = Rc::new(Cell::new(Duration::ZERO));
-        let mut fleet = Timed { inner: Threads::new(host, Arc::clone(&self.of.pool)), probing: Rc::clone(&probing) };
+        let honest = Threads::new(host, Arc::clone(&self.of.pool));
+        let mut fleet = Timed { inner: Byzantine::new(honest, built.problem.liars, seed), probing: Rc::clone(&probing) };
         self.progress.begin(&self.card.label, self.planned.seed, experiment.run.rounds);
         let began = Instant::now();
         let mut sink = Recorder {

@@ -13,6 +13,7 @@ pub mod flix_sgd;
 pub mod i_scaffnew;
 pub mod local;
 pub mod meritfed;
+pub mod meritfed_all;
 pub mod one_shot;
 pub mod parts;
 mod registry;

@@ -68,6 +68,7 @@ registry! {
     crate::i_scaffnew::IScaffnew,
     crate::scaffnew::Scaffnew,
     crate::meritfed::MeritFed,
+    crate::meritfed_all::MeritFedAll,
     crate::sgd_full::SgdFull,
     crate::sgd_ideal::SgdIdeal,
     crate::fedadp::FedAdp,

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Input, Population, ProblemCard, Seed, Shard, Vector};
+use motet_core::{Input, Liars, Population, ProblemCard, Seed, Shard, Vector};
 
 use crate::census::Census;
 use crate::data_folder::Folders;
@@ -35,6 +35,8 @@ pub struct Problem {
     pub census: Census,
     /// Clients in each group, where the source knows groups.
     pub groups: Vec<u64>,
+    /// Clients that lie.
+    pub liars: Option<Liars>,
     /// About how much memory the data take.
     pub memory_bytes: u64,
 }
@@ -48,9 +50,17 @@ impl Problem {
 
     /// As [`Problem::build`], with the data folder given.
     pub fn build_from(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
-        match Stock::gather(config, folders, run)? {
+        let problem = match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
             Stock::Examples(dealt) => Self::of_examples(config, dealt),
+        }?;
+        let clients = problem.shards.len();
+        match config.byzantine {
+            Some(liars) if liars.first as usize + liars.count as usize > clients => {
+                let value = format!("{{ first = {}, count = {} }}", liars.first, liars.count);
+                Err(ProblemError::Value { key: "byzantine", value, wanted: format!("there are clients 0 to {}", clients.saturating_sub(1)) })
+            }
+            _ => Ok(problem),
         }
     }
 
@@ -84,6 +94,7 @@ impl Problem {
             inputs: Vec::new(),
             census,
             groups: config.source.groups(),
+            liars: config.byzantine,
             memory_bytes,
         })
     }

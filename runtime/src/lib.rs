@@ -3,6 +3,7 @@
 //! Every fleet here carries the same messages to the same [`Host`](motet_core::Host); rows are equal
 //! to the last bit on all of them.
 
+mod byzantine;
 mod bytes;
 mod inline;
 mod lossy;
@@ -10,6 +11,7 @@ mod pool;
 mod store;
 mod threads;
 
+pub use byzantine::Byzantine;
 pub use bytes::Bytes;
 pub use inline::Inline;
 pub use lossy::Lossy;
