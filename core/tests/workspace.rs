@@ -16,7 +16,8 @@ const TABLE: &[(&str, &[&str])] = &[
     ("runtime", &["core"]),
     ("net", &["core"]),
     ("report", &["core"]),
-    ("cli", &["core", "methods", "problems", "runtime", "net", "report"]),
+    ("theory", &[]),
+    ("cli", &["core", "methods", "problems", "runtime", "net", "report", "theory"]),
     ("conformance", &["core", "methods", "problems", "runtime", "net", "report", "cli"]),
     ("xtask", &[]),
 ];

@@ -100,7 +100,10 @@ impl Method for MeritFedAll {
             ("mirror", MIRROR),
             ("validation", "what targets judge by: \"held-out\" (default), \"fresh\" (a new batch per question) or \"training\""),
             ("clip", "longest gradient: \"none\" (default), \"median\" of those a target gets, or a number"),
-            ("friends", "work with the heaviest only: { keep = 20, first = 100, every = 50 }; everyone is tried in the first 100 rounds and every 50th"),
+            (
+                "friends",
+                "work with the heaviest only: { keep = 20, first = 100, every = 50 }; everyone is tried in the first 100 rounds and every 50th",
+            ),
         ],
         example: r#"{"step":0.02,"batch":3,"mirror":{"rate":5,"steps":3},"validation":"training","friends":{"keep":2,"first":2,"every":3}}"#,
     };

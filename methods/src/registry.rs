@@ -73,4 +73,13 @@ registry! {
     crate::sgd_ideal::SgdIdeal,
     crate::fedadp::FedAdp,
     crate::tawt::Tawt,
+    crate::local_update::LocalUpdate,
+    crate::minibatch_sgd::MinibatchSgd,
+    crate::local_sgd::LocalSgd,
+    crate::fedavg::Fedavg,
+    crate::lookahead::Lookahead,
+    crate::reptile::Reptile,
+    crate::fomaml::Fomaml,
+    crate::maml::Maml,
+    crate::local_update_decay::LocalUpdateDecay,
 }

@@ -58,7 +58,11 @@ impl Problem {
         match config.byzantine {
             Some(liars) if liars.first as usize + liars.count as usize > clients => {
                 let value = format!("{{ first = {}, count = {} }}", liars.first, liars.count);
-                Err(ProblemError::Value { key: "byzantine", value, wanted: format!("there are clients 0 to {}", clients.saturating_sub(1)) })
+                Err(ProblemError::Value {
+                    key: "byzantine",
+                    value,
+                    wanted: format!("there are clients 0 to {}", clients.saturating_sub(1)),
+                })
             }
             _ => Ok(problem),
         }

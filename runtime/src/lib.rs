@@ -3,16 +3,16 @@
 //! Every fleet here carries the same messages to the same [`Host`](motet_core::Host); rows are equal
 //! to the last bit on all of them.
 
-mod byzantine;
 mod bytes;
+mod byzantine;
 mod inline;
 mod lossy;
 mod pool;
 mod store;
 mod threads;
 
-pub use byzantine::Byzantine;
 pub use bytes::Bytes;
+pub use byzantine::Byzantine;
 pub use inline::Inline;
 pub use lossy::Lossy;
 pub use pool::Pool;
