@@ -9,6 +9,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::{Entry, Traffic};
+use crate::merit::Merit;
 
 /// Metric → value. Names as in the reports: `loss`, `gap`, `test.accuracy`, `test.loss.worst`, …
 pub type Metrics = BTreeMap<String, f64>;
@@ -116,6 +117,9 @@ pub struct ProblemCard {
     pub smoothness: Option<[f64; 3]>,
     /// Smallest, mean and largest μᵢ.
     pub convexity: Option<[f64; 3]>,
+    /// Clients in each group, where the problem knows groups: the first so many, the next so many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<u64>,
 }
 
 /// A planned run.
@@ -293,6 +297,10 @@ pub fn larger_is_better(metric: &str) -> bool {
 pub trait Sink {
     /// One more measured round; to be durable when this returns.
     fn row(&mut self, row: &Row) -> io::Result<()>;
+    /// Who counted how much for whom after the same round; dropped unless a sink keeps it.
+    fn merit(&mut self, _merit: &Merit) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Keeps rows in memory.

@@ -7,6 +7,7 @@ use crate::algorithm::{Algorithm, ClientId};
 use crate::fleet::{Fleet, Heard, Look, Probe, Score};
 use crate::ledger::{Direction, Ledger};
 use crate::mean::Mean;
+use crate::merit::Merit;
 use crate::message::Wire;
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
 use crate::round::{Abort, Books, Cohort, Round, everyone};
@@ -158,7 +159,7 @@ pub fn train<A: Algorithm>(
     sink: &mut dyn Sink,
 ) -> Result<Trained<A>, TrainError> {
     let everyone = everyone(&fleet.roster());
-    let probed = probed(plan, &everyone);
+    let probed = algorithm.target().map_or_else(|| probed(plan, &everyone), |target| vec![target]);
     let mut run = Trained {
         server: algorithm.server(start),
         heard: Heard::default(),
@@ -184,7 +185,8 @@ pub fn train<A: Algorithm>(
                 *spent.entry(name.to_owned()).or_insert(0.0) += value;
                 row.notes.insert(name.to_owned(), value);
             }
-            sink.row(&row).map_err(|source| TrainError::Sink { round: index, source })?;
+            let kept = sink.row(&row).and_then(|()| merits(algorithm, plan.run, index, &probed, &run.server, sink));
+            kept.map_err(|source| TrainError::Sink { round: index, source })?;
             if let Some(outcome) = verdict(plan, &row, &spent) {
                 run.outcome = outcome;
                 break;
@@ -195,6 +197,12 @@ pub fn train<A: Algorithm>(
         }
     }
     Ok(run)
+}
+
+/// Who counted how much for whom, of those who are measured.
+fn merits<A: Algorithm>(algorithm: &A, run: usize, round: u64, of: &[ClientId], server: &A::Server, sink: &mut dyn Sink) -> io::Result<()> {
+    let weights = of.iter().filter_map(|id| Some((id, algorithm.merit(server, *id)?)));
+    weights.into_iter().try_for_each(|(id, weights)| sink.merit(&Merit::new(run, round, id.0, &weights)))
 }
 
 /// Does this row end the run?

@@ -4,6 +4,7 @@
 //! to the last bit on all of them.
 
 mod bytes;
+mod byzantine;
 mod inline;
 mod lossy;
 mod pool;
@@ -11,6 +12,7 @@ mod store;
 mod threads;
 
 pub use bytes::Bytes;
+pub use byzantine::Byzantine;
 pub use inline::Inline;
 pub use lossy::Lossy;
 pub use pool::Pool;

@@ -15,6 +15,7 @@ mod flix_sgd;
 mod lab;
 mod local;
 mod local_update;
+mod meritfed;
 mod one_shot;
 mod optimiser;
 mod plateau;
