@@ -1,5 +1,6 @@
 //! What at least two methods use.
 
+mod acceleration;
 mod alpha;
 mod batches;
 pub mod budget;
@@ -12,6 +13,7 @@ mod regime;
 mod solve;
 mod start;
 
+pub use acceleration::{Forecast, Outlook, outlook};
 pub use alpha::refuse_alpha;
 pub use batches::{BatchSize, rows};
 pub use exchange::{Ask, Curvatures, Reply, gather, introduce};
