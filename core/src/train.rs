@@ -90,7 +90,8 @@ pub struct Reference {
 /// A stopping rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stop {
-    /// A metric, or `bits_up`, `gradients`, or a note such as `steps`.
+    /// A metric, or `bits_up`, `gradients`, a note, or `iterations`: local steps as the method notes them
+    /// (`steps`), rounds if it takes one step in each and notes none.
     pub metric: String,
     /// Stop when it is reached: from above for losses, from below for scores and costs.
     pub value: f64,
@@ -101,6 +102,7 @@ impl Stop {
         let cost = match self.metric.as_str() {
             "bits_up" => Some(row.bits.up as f64),
             "gradients" => Some(row.gradients as f64),
+            "iterations" => Some(spent.get("steps").copied().unwrap_or(row.round as f64)),
             name => spent.get(name).copied(),
         };
         match (cost, row.metrics.get(&self.metric)) {

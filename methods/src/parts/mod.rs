@@ -1,5 +1,6 @@
 //! What at least two methods use.
 
+mod acceleration;
 mod alpha;
 mod batches;
 pub mod budget;
@@ -23,6 +24,7 @@ mod start;
 mod weighing;
 mod weights;
 
+pub use acceleration::{Forecast, Outlook, outlook};
 pub use alpha::refuse_alpha;
 pub use batches::{BatchSize, rows};
 pub use clip::Clip;
