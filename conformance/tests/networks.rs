@@ -20,6 +20,13 @@ fn settings(name: &str) -> Option<Value> {
         more["solve"] = solve.clone();
         more
     };
+    let local = |mut more: Value| {
+        more["batch"] = json!(8);
+        if more.get("gamma").is_none() {
+            more["gamma"] = json!(0.1);
+        }
+        more
+    };
     let compressed = |kind: &str| step(json!({"compressor": {"kind": kind, "k": 0.5}}));
     Some(match name {
         "dcgd" => compressed("rand-k"),
@@ -40,6 +47,18 @@ fn settings(name: &str) -> Option<Value> {
             settings
         }
         "scaffnew" | "i-scaffnew" => json!({"step": 0.1, "p": 0.3, "batch": 8}),
+        "meritfed" => {
+            json!({"step": 0.1, "batch": 8, "mirror": {"kind": "smd", "rate": 1, "steps": 2, "batch": 8}, "validation": "training"})
+        }
+        "meritfed-all" => json!({"step": 0.1, "batch": 8, "mirror": {"rate": 1, "steps": 2}, "validation": "training"}),
+        "sgd-full" | "fedadp" | "tawt" => json!({"step": 0.1, "batch": 8}),
+        "sgd-ideal" => json!({"step": 0.1, "batch": 8, "friends": [0, 1]}),
+        "local-update" | "reptile" => local(json!({"steps": 4, "eta": 0.5})),
+        "local-update-decay" => local(json!({"steps": 4, "eta": 0.5, "decay": {"window": 3, "patience": 3, "cooldown": 3}})),
+        "fomaml" | "maml" => local(json!({"inner": 2, "eta": 0.2, "gamma": 0.05})),
+        "minibatch-sgd" => json!({"eta": 0.2, "batch": 8}),
+        "local-sgd" | "lookahead" => local(json!({"steps": 4})),
+        "fedavg" => local(json!({"sampling": {"clients": 3}})),
         _ => return None,
     })
 }

@@ -17,7 +17,8 @@ const TABLE: &[(&str, &[&str])] = &[
     ("runtime", &["core"]),
     ("net", &["core"]),
     ("report", &["core"]),
-    ("cli", &["core", "methods", "nn", "problems", "runtime", "net", "report"]),
+    ("theory", &[]),
+    ("cli", &["core", "methods", "nn", "problems", "runtime", "net", "report", "theory"]),
     ("conformance", &["core", "methods", "nn", "problems", "runtime", "net", "report", "cli"]),
     ("xtask", &[]),
 ];

@@ -12,13 +12,13 @@ use std::num::NonZeroU32;
 use motet_core::{Input, Seed, Shard, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::card::Card;
 use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
 pub use images::SyntheticImages;
 pub use libsvm::{LabelMode, Libsvm};
+use motet_core::Card;
 pub use synthetic::Synthetic;
 pub use tags::SyntheticTags;
 pub use text::SyntheticText;
@@ -96,6 +96,16 @@ macro_rules! sources {
         pub const SOURCES: &[Card] =
             &[$(Card { name: $name, about: $Type::ABOUT, parameters: $Type::PARAMETERS },)*];
     };
+}
+
+impl Source {
+    /// How many clients there are in each group, one group after another; empty if there are no groups.
+    pub(crate) fn groups(&self) -> Vec<u64> {
+        match self {
+            Source::MeanGroups(source) => source.groups.map(u64::from).to_vec(),
+            _ => vec![],
+        }
+    }
 }
 
 sources! {
