@@ -15,6 +15,7 @@ mod local_update;
 mod one_shot;
 mod optimiser;
 mod plateau;
+mod population;
 mod propositions;
 mod scafflix;
 mod scafflix_noise;
