@@ -9,16 +9,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{
-    Algorithm, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Metrics, OptimumCard, Plan, Probe, Reference,
-    Roster, Row, RunCard, RunSummary, Seed, Summary, Trained, UpDown, Wire, larger_is_better, train,
+    Algorithm, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Merit, Metrics, OptimumCard, Plan, Probe,
+    Reference, Roster, Row, RunCard, RunSummary, Seed, Summary, Trained, UpDown, Wire, larger_is_better, train,
 };
 use motet_methods::{Method, Visitor};
 use motet_problems::Problem;
 use motet_problems::reference::{Part, minimise};
 use motet_report::Records;
-use motet_runtime::{Memory, Pool, Threads};
+use motet_runtime::{Byzantine, Memory, Pool, Threads};
 use sha2::{Digest, Sha256};
 
+use crate::affordable::Locals;
 use crate::config::{Experiment, MethodEntry, ReferenceSection};
 use crate::error::Error;
 use crate::models::save_models;
@@ -47,15 +48,8 @@ type Optima = BTreeMap<[u8; 32], Option<(Reference, OptimumCard)>>;
 pub struct Planned {
     variant: usize,
     problem: usize,
-    method: usize,
+    entry: usize,
     seed: u64,
-}
-
-impl Planned {
-    /// Which of the experiment's methods.
-    pub fn method(&self) -> usize {
-        self.method
-    }
 }
 
 /// An experiment whose problems are built and whose methods fit them.
@@ -63,6 +57,8 @@ pub struct Simulation<'a> {
     experiment: &'a Experiment,
     pool: Arc<Pool>,
     problems: Vec<Built>,
+    /// The experiment's methods; one whose α a budget decides is here once for each problem.
+    entries: Vec<MethodEntry>,
     runs: Vec<Planned>,
 }
 
@@ -84,18 +80,30 @@ impl<'a> Simulation<'a> {
                 runs.extend(experiment.seeds.iter().map(|&seed| Planned {
                     variant,
                     problem: index[&(variant, config.config.seed_of(seed))],
-                    method,
+                    entry: method,
                     seed,
                 }));
             }
         }
-        for (variant, method) in runs.iter().map(|r| (r.problem, r.method)) {
-            let (entry, roster) = (&experiment.methods[method], problems[variant].problem.population.roster());
-            if let Some(reason) = visit(entry, Fits { roster })? {
-                return Err(Error::Unsuited { file: file.clone(), key: entry.key.clone(), reason });
+        let mut entries = experiment.methods.clone();
+        let mut afforded = BTreeMap::new();
+        for run in &mut runs {
+            let (entry, built) = (&experiment.methods[run.entry], &problems[run.problem]);
+            let unsuited = |key: &str, reason| Error::Unsuited { file: file.clone(), key: key.to_owned(), reason };
+            if let Some(reason) = visit(entry, Fits { roster: built.problem.population.roster() })? {
+                return Err(unsuited(&entry.key, reason));
             }
+            let Some(rule) = &entry.budget else { continue };
+            if let Entry::Vacant(place) = afforded.entry((run.entry, run.problem)) {
+                let mut entry = entry.clone();
+                let alpha = Locals::find(&entry, built, &pool)?.afford(rule);
+                entry.params.insert("alpha".into(), alpha.map_err(|reason| unsuited(&format!("{}.alpha.budget", entry.key), reason))?);
+                place.insert(entries.len());
+                entries.push(entry);
+            }
+            run.entry = afforded[&(run.entry, run.problem)];
         }
-        Ok(Self { experiment, pool, problems, runs })
+        Ok(Self { experiment, pool, problems, entries, runs })
     }
 
     /// The problems, in the order of the manifest.
@@ -106,6 +114,11 @@ impl<'a> Simulation<'a> {
     /// The runs, in the order of the manifest.
     pub fn runs(&self) -> &[Planned] {
         &self.runs
+    }
+
+    /// The method of a run, as it fits the run's problem.
+    pub fn entry(&self, planned: &Planned) -> &MethodEntry {
+        &self.entries[planned.entry]
     }
 
     /// What is planned.
@@ -127,7 +140,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn card(&self, run: usize, planned: &Planned) -> RunCard {
-        let entry = &self.experiment.methods[planned.method];
+        let entry = self.entry(planned);
         let mut label = entry.label.clone();
         let variant = &self.experiment.problems[planned.variant].label;
         if !variant.is_empty() {
@@ -154,6 +167,7 @@ impl<'a> Simulation<'a> {
             let (done, rows) = self.execute_one(run, &mut records.manifest.runs[run], output, progress)?;
             records.rows.extend(rows);
             records.clients.extend(done.clients);
+            records.merits.extend(done.merits);
             runs.push(done.summary);
             output.manifest(&records.manifest)?;
         }
@@ -163,8 +177,8 @@ impl<'a> Simulation<'a> {
 
     fn execute_one(&self, run: usize, card: &mut RunCard, output: &mut Output, progress: &Progress) -> Result<(Done, Vec<Row>), Error> {
         let planned = self.runs[run];
-        let entry = &self.experiment.methods[planned.method];
-        let simulate = Simulate { of: self, run, planned, card, output, progress, rows: vec![] };
+        let entry = self.entry(&planned);
+        let simulate = Simulate { of: self, run, planned, card, output, progress, rows: vec![], merits: vec![] };
         visit(entry, simulate)?
     }
 }
@@ -196,6 +210,7 @@ impl Visitor for Fits {
 struct Done {
     summary: RunSummary,
     clients: Vec<ClientRow>,
+    merits: Vec<Merit>,
 }
 
 struct Simulate<'a, 'b> {
@@ -206,6 +221,7 @@ struct Simulate<'a, 'b> {
     output: &'b mut Output,
     progress: &'b Progress,
     rows: Vec<Row>,
+    merits: Vec<Merit>,
 }
 
 impl Visitor for Simulate<'_, '_> {
@@ -236,10 +252,18 @@ impl Visitor for Simulate<'_, '_> {
             ..Plan::new(experiment.run.rounds, seed)
         };
         let probing = Rc::new(Cell::new(Duration::ZERO));
-        let mut fleet = Timed { inner: Threads::new(host, Arc::clone(&self.of.pool)), probing: Rc::clone(&probing) };
+        let honest = Threads::new(host, Arc::clone(&self.of.pool));
+        let mut fleet = Timed { inner: Byzantine::new(honest, built.problem.liars, seed), probing: Rc::clone(&probing) };
         self.progress.begin(&self.card.label, self.planned.seed, experiment.run.rounds);
         let began = Instant::now();
-        let mut sink = Recorder { output: self.output, rows: &mut self.rows, progress: self.progress, began, probing: &probing };
+        let mut sink = Recorder {
+            output: self.output,
+            rows: &mut self.rows,
+            merits: &mut self.merits,
+            progress: self.progress,
+            began,
+            probing: &probing,
+        };
         let trained = train(&*method, built.problem.start.clone(), &plan, &mut fleet, &mut sink).map_err(|source| Error::Run {
             label: self.card.label.clone(),
             seed: self.planned.seed,
@@ -249,7 +273,7 @@ impl Visitor for Simulate<'_, '_> {
         let clients = self.clients(&*method, &trained, &plan, &mut fleet)?;
         let summary = self.summary(&trained, seconds);
         self.progress.end(&summary);
-        Ok((Done { summary, clients }, self.rows))
+        Ok((Done { summary, clients, merits: self.merits }, self.rows))
     }
 }
 
@@ -278,8 +302,11 @@ impl Simulate<'_, '_> {
             anchor.encode(&mut bytes);
             key.update(&bytes);
         }
+        // A model made for one client is measured against the best that client can have.
+        let counted = method.target().map_or(0..shards.len(), |target| target.0 as usize..target.0 as usize + 1);
+        key.update([counted.start, counted.end].map(usize::to_le_bytes).concat());
         let parts: Vec<Part<'_>> =
-            (0..shards.len()).map(|k| Part { alpha: shares[k], local: anchors[k].as_ref(), objective: &*shards[k].train }).collect();
+            counted.map(|k| Part { alpha: shares[k], local: anchors[k].as_ref(), objective: &*shards[k].train }).collect();
         // Ten times the run, as the product asks where no minimiser exists.
         let found = || match minimise(&parts, 10 * experiment.run.rounds.max(1000)) {
             Ok(best) => Some((

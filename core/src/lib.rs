@@ -8,12 +8,16 @@
 //! depends on the arguments alone, and so runs are equal to the last bit on every runtime.
 
 mod algorithm;
+mod card;
 mod fleet;
 mod host;
 mod ledger;
+mod liars;
 mod mean;
 mod memo;
+mod merit;
 mod message;
+mod moment;
 mod number;
 mod objective;
 mod record;
@@ -27,12 +31,16 @@ mod update;
 mod vector;
 
 pub use algorithm::{Algorithm, ClientId, Facts, State};
+pub use card::Card;
 pub use fleet::{Answer, Asks, Fleet, Heard, Look, Probe, Roster, Score, Wave};
 pub use host::{Exam, Host, Kept, Population, Shard};
 pub use ledger::{Direction, Entry, Ledger, Traffic};
+pub use liars::{Attack, Liars};
 pub use mean::Mean;
 pub use memo::Memo;
+pub use merit::Merit;
 pub use message::{Message, Reader, Wire, WireError};
+pub use moment::{Keeper, Moment, Next};
 pub use number::{Fraction, NonNegative, OutOfRange, PerClient, Positive, Probability, Rate};
 pub use objective::{Batch, Constants, Objective, Rows};
 pub use record::{
@@ -44,6 +52,6 @@ pub use sampling::Sampling;
 pub use seed::{Noise, Purpose, Rng, Seed, Slot};
 pub use site::{Meter, Site, Work};
 pub use store::{Store, StoreError};
-pub use train::{Plan, Reference, Rhythm, Stop, TrainError, Trained, train};
+pub use train::{Plan, Reference, Rhythm, Stop, TrainError, Trained, train, train_from};
 pub use update::{RowUpdate, Update};
 pub use vector::{Precision, Vector, View, ViewMut};

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use motet_core::{Input, Population, Seed, Shard, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::card::Card;
 use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
@@ -20,6 +19,7 @@ use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
 pub use curvatures::Curvatures;
 pub use gaussian_classes::GaussianClasses;
 pub use libsvm::{LabelMode, Libsvm};
+use motet_core::Card;
 pub use synthetic::Synthetic;
 
 /// What a source may use.
@@ -102,6 +102,16 @@ macro_rules! sources {
         pub const SOURCES: &[Card] =
             &[$(Card { name: $name, about: $Type::ABOUT, parameters: $Type::PARAMETERS },)*];
     };
+}
+
+impl Source {
+    /// How many clients there are in each group, one group after another; empty if there are no groups.
+    pub(crate) fn groups(&self) -> Vec<u64> {
+        match self {
+            Source::MeanGroups(source) => source.groups.map(u64::from).to_vec(),
+            _ => vec![],
+        }
+    }
 }
 
 sources! {

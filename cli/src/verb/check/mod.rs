@@ -1,5 +1,8 @@
 //! `motet check`: an experiment fully resolved, its constants, theory's predictions, and what it will cost.
 
+mod acceleration;
+mod budget;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,6 +14,7 @@ use motet_runtime::{Memory, Pool, Threads};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use self::budget::Trade;
 use super::console::Console;
 use super::run::HowArgs;
 use crate::config::{Document, Experiment};
@@ -34,6 +38,7 @@ const TRIAL: u64 = 5;
 struct Estimate {
     label: String,
     promise: Option<Promise>,
+    budget: Option<Trade>,
     /// Rounds until the theorem's bound is 1e-3, 1e-6, 1e-9 of the start.
     rounds_to: Option<[u64; 3]>,
     seconds_per_round: f64,
@@ -54,20 +59,24 @@ impl CheckArgs {
         let mut estimates = vec![];
         for (card, planned) in manifest.runs.iter().zip(simulation.runs()) {
             if card.seed == experiment.seeds[0] {
-                let trial =
-                    Trial { built: &simulation.problems()[card.problem], pool: &pool, label: &card.label, rounds: experiment.run.rounds };
-                estimates.push(visit(&experiment.methods[planned.method()], trial)?);
+                let (entry, built) = (simulation.entry(planned), &simulation.problems()[card.problem]);
+                let budget = Trade::of(entry, &experiment, built, &pool)?;
+                let trial = Trial { built, pool: &pool, label: &card.label, rounds: experiment.run.rounds };
+                estimates.push(Estimate { budget, ..visit(entry, trial)? });
             }
         }
+        let accelerations = acceleration::accelerations(&simulation)?;
         let memory: u64 = simulation.problems().iter().map(|b| b.problem.memory_bytes).sum();
         let total: f64 = estimates.iter().map(|e| e.seconds).sum::<f64>() * experiment.seeds.len() as f64;
         let json = json!({
             "experiment": experiment.resolved(),
             "problems": manifest.problems,
             "methods": estimates,
+            "acceleration": accelerations,
             "estimate": { "runs": manifest.runs.len(), "memory_bytes": memory, "seconds": total },
         });
-        console.result(&json, || page(&experiment, &manifest.problems, &estimates, &json["estimate"]));
+        console
+            .result(&json, || page(&experiment, &manifest.problems, &acceleration::table(&accelerations), &estimates, &json["estimate"]));
         Ok(true)
     }
 }
@@ -111,6 +120,7 @@ impl Visitor for Trial<'_> {
                 .filter(|p| p.factor < 1.0)
                 .map(|p| [1e-3f64, 1e-6, 1e-9].map(|eps| (eps.ln() / p.factor.ln()).ceil() as u64)),
             promise,
+            budget: None,
             seconds_per_round,
             bytes_per_round,
             seconds: seconds_per_round * self.rounds as f64,
@@ -119,7 +129,7 @@ impl Visitor for Trial<'_> {
     }
 }
 
-fn page(experiment: &Experiment, problems: &[ProblemCard], estimates: &[Estimate], total: &Value) -> String {
+fn page(experiment: &Experiment, problems: &[ProblemCard], accelerations: &str, estimates: &[Estimate], total: &Value) -> String {
     let mut text = toml::to_string(&without_nulls(&experiment.resolved())).unwrap_or_default();
     text.push('\n');
     for p in problems {
@@ -132,6 +142,7 @@ fn page(experiment: &Experiment, problems: &[ProblemCard], estimates: &[Estimate
             ));
         }
     }
+    text.push_str(accelerations);
     for e in estimates {
         text.push_str(&format!("{}\n", e.label));
         if let (Some(p), Some([a, b, c])) = (&e.promise, e.rounds_to) {
@@ -139,6 +150,9 @@ fn page(experiment: &Experiment, problems: &[ProblemCard], estimates: &[Estimate
                 "  theory: {} falls by {:.6} a round ({}): rounds to 1e-3, 1e-6, 1e-9 of the start: {a}, {b}, {c}\n",
                 p.metric, p.factor, p.source
             ));
+        }
+        if let Some(trade) = &e.budget {
+            text.push_str(&format!("{}\n", trade.line()));
         }
         let [up, down] = e.bytes;
         text.push_str(&format!(
