@@ -19,6 +19,7 @@ mod meritfed;
 mod one_shot;
 mod optimiser;
 mod plateau;
+mod population;
 mod propositions;
 mod scafflix;
 mod scafflix_compressed;
