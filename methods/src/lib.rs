@@ -2,19 +2,27 @@
 //!
 //! Start with [`flix`]: the whole of a method in one screen.
 
+pub mod apfl;
 pub mod dcgd;
 pub mod diana;
+pub mod ditto;
 pub mod ef;
 pub mod ef21;
+pub mod fedprox;
+pub mod finetune;
 pub mod flix;
 pub mod flix_fedavg;
 pub mod flix_sgd;
 pub mod i_scaffnew;
+pub mod l2gd;
 pub mod local;
 pub mod one_shot;
 pub mod parts;
+pub mod per_fedavg;
+pub mod pfedme;
 mod registry;
 pub mod scafflix;
 pub mod scaffnew;
+pub mod scaffold;
 
 pub use registry::{CARDS, Card, Method, UnknownMethod, Visitor, with};

@@ -67,4 +67,12 @@ registry! {
     crate::scafflix::Scafflix,
     crate::i_scaffnew::IScaffnew,
     crate::scaffnew::Scaffnew,
+    crate::scaffold::Scaffold,
+    crate::fedprox::Fedprox,
+    crate::finetune::Finetune,
+    crate::ditto::Ditto,
+    crate::pfedme::Pfedme,
+    crate::apfl::Apfl,
+    crate::l2gd::L2gd,
+    crate::per_fedavg::PerFedavg,
 }

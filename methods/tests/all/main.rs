@@ -1,19 +1,28 @@
 //! Every test of the methods, in one program: generic code is compiled once, not once per file.
 #![allow(clippy::unwrap_used)]
 
+mod apfl;
 mod budget;
 mod compress;
 mod dcgd;
 mod diana;
+mod ditto;
 mod ef;
+mod fedprox;
+mod finetune;
 mod flix;
 mod flix_fedavg;
 mod flix_sgd;
+mod l2gd;
 mod lab;
 mod local;
+mod local_steps;
 mod one_shot;
 mod optimiser;
+mod per_fedavg;
+mod pfedme;
 mod propositions;
 mod scafflix;
 mod scafflix_noise;
+mod scaffold;
 mod solve;
