@@ -1,5 +1,7 @@
 //! `motet check`: an experiment fully resolved, its constants, theory's predictions, and what it will cost.
 
+mod local_updates;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -59,15 +61,18 @@ impl CheckArgs {
                 estimates.push(visit(&experiment.methods[planned.method()], trial)?);
             }
         }
+        let local_updates = local_updates::of(simulation.problems(), &experiment.methods);
         let memory: u64 = simulation.problems().iter().map(|b| b.problem.memory_bytes).sum();
         let total: f64 = estimates.iter().map(|e| e.seconds).sum::<f64>() * experiment.seeds.len() as f64;
         let json = json!({
             "experiment": experiment.resolved(),
             "problems": manifest.problems,
             "methods": estimates,
+            "local_updates": local_updates,
             "estimate": { "runs": manifest.runs.len(), "memory_bytes": memory, "seconds": total },
         });
-        console.result(&json, || page(&experiment, &manifest.problems, &estimates, &json["estimate"]));
+        console
+            .result(&json, || local_updates::table(&local_updates) + &page(&experiment, &manifest.problems, &estimates, &json["estimate"]));
         Ok(true)
     }
 }
