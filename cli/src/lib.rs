@@ -10,6 +10,7 @@ pub use motet_problems as problems;
 pub use motet_report as report;
 pub use motet_runtime as runtime;
 
+mod affordable;
 pub mod bundled;
 pub mod config;
 mod error;

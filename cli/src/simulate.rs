@@ -19,6 +19,7 @@ use motet_report::Records;
 use motet_runtime::{Memory, Pool, Threads};
 use sha2::{Digest, Sha256};
 
+use crate::affordable::Locals;
 use crate::config::{Experiment, MethodEntry, ReferenceSection};
 use crate::error::Error;
 use crate::models::save_models;
@@ -47,15 +48,8 @@ type Optima = BTreeMap<[u8; 32], Option<(Reference, OptimumCard)>>;
 pub struct Planned {
     variant: usize,
     problem: usize,
-    method: usize,
+    entry: usize,
     seed: u64,
-}
-
-impl Planned {
-    /// Which of the experiment's methods.
-    pub fn method(&self) -> usize {
-        self.method
-    }
 }
 
 /// An experiment whose problems are built and whose methods fit them.
@@ -63,6 +57,8 @@ pub struct Simulation<'a> {
     experiment: &'a Experiment,
     pool: Arc<Pool>,
     problems: Vec<Built>,
+    /// The experiment's methods; one whose α a budget decides is here once for each problem.
+    entries: Vec<MethodEntry>,
     runs: Vec<Planned>,
 }
 
@@ -84,18 +80,30 @@ impl<'a> Simulation<'a> {
                 runs.extend(experiment.seeds.iter().map(|&seed| Planned {
                     variant,
                     problem: index[&(variant, config.config.seed_of(seed))],
-                    method,
+                    entry: method,
                     seed,
                 }));
             }
         }
-        for (variant, method) in runs.iter().map(|r| (r.problem, r.method)) {
-            let (entry, roster) = (&experiment.methods[method], problems[variant].problem.population.roster());
-            if let Some(reason) = visit(entry, Fits { roster })? {
-                return Err(Error::Unsuited { file: file.clone(), key: entry.key.clone(), reason });
+        let mut entries = experiment.methods.clone();
+        let mut afforded = BTreeMap::new();
+        for run in &mut runs {
+            let (entry, built) = (&experiment.methods[run.entry], &problems[run.problem]);
+            let unsuited = |key: &str, reason| Error::Unsuited { file: file.clone(), key: key.to_owned(), reason };
+            if let Some(reason) = visit(entry, Fits { roster: built.problem.population.roster() })? {
+                return Err(unsuited(&entry.key, reason));
             }
+            let Some(rule) = &entry.budget else { continue };
+            if let Entry::Vacant(place) = afforded.entry((run.entry, run.problem)) {
+                let mut entry = entry.clone();
+                let alpha = Locals::find(&entry, built, &pool)?.afford(rule);
+                entry.params.insert("alpha".into(), alpha.map_err(|reason| unsuited(&format!("{}.alpha.budget", entry.key), reason))?);
+                place.insert(entries.len());
+                entries.push(entry);
+            }
+            run.entry = afforded[&(run.entry, run.problem)];
         }
-        Ok(Self { experiment, pool, problems, runs })
+        Ok(Self { experiment, pool, problems, entries, runs })
     }
 
     /// The problems, in the order of the manifest.
@@ -106,6 +114,11 @@ impl<'a> Simulation<'a> {
     /// The runs, in the order of the manifest.
     pub fn runs(&self) -> &[Planned] {
         &self.runs
+    }
+
+    /// The method of a run, as it fits the run's problem.
+    pub fn entry(&self, planned: &Planned) -> &MethodEntry {
+        &self.entries[planned.entry]
     }
 
     /// What is planned.
@@ -127,7 +140,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn card(&self, run: usize, planned: &Planned) -> RunCard {
-        let entry = &self.experiment.methods[planned.method];
+        let entry = self.entry(planned);
         let mut label = entry.label.clone();
         let variant = &self.experiment.problems[planned.variant].label;
         if !variant.is_empty() {
@@ -163,7 +176,7 @@ impl<'a> Simulation<'a> {
 
     fn execute_one(&self, run: usize, card: &mut RunCard, output: &mut Output, progress: &Progress) -> Result<(Done, Vec<Row>), Error> {
         let planned = self.runs[run];
-        let entry = &self.experiment.methods[planned.method];
+        let entry = self.entry(&planned);
         let simulate = Simulate { of: self, run, planned, card, output, progress, rows: vec![] };
         visit(entry, simulate)?
     }

@@ -121,6 +121,7 @@ fn lists_name_everything_with_its_parameters() {
         ("sources", "libsvm"),
         ("models", "logistic"),
         ("splits", "dirichlet"),
+        ("compressors", "rand-k"),
         ("experiments", "flix/fig2-mushrooms"),
     ] {
         let entries = stage.json(&["list", list]);

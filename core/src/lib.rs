@@ -8,6 +8,7 @@
 //! depends on the arguments alone, and so runs are equal to the last bit on every runtime.
 
 mod algorithm;
+mod card;
 mod fleet;
 mod host;
 mod ledger;
@@ -27,6 +28,7 @@ mod update;
 mod vector;
 
 pub use algorithm::{Algorithm, ClientId, Facts, State};
+pub use card::Card;
 pub use fleet::{Answer, Asks, Fleet, Heard, Look, Probe, Roster, Score, Wave};
 pub use host::{Exam, Host, Kept, Population, Shard};
 pub use ledger::{Direction, Entry, Ledger, Traffic};

@@ -168,7 +168,8 @@ impl Rng {
         // Lemire's multiplication with rejection: no bias.
         loop {
             let wide = u128::from(self.next_u64()) * u128::from(n);
-            if (wide as u64) >= n.wrapping_neg() % n {
+            // The threshold is below n: most draws need no division to be accepted.
+            if (wide as u64) >= n || (wide as u64) >= n.wrapping_neg() % n {
                 return (wide >> 64) as usize;
             }
         }
@@ -207,17 +208,50 @@ impl Rng {
 
     /// `count` of 0..n without replacement, ascending. Costs O(count), whatever n.
     pub fn choose(&mut self, count: usize, n: usize) -> Vec<u32> {
-        // Floyd's algorithm.
-        let mut chosen = std::collections::BTreeSet::new();
-        for j in n - count.min(n)..n {
-            let t = self.below(j + 1) as u32;
-            if !chosen.insert(t) {
-                chosen.insert(j as u32);
+        let count = count.min(n);
+        // A bit for every number, where that is no more work than the numbers chosen.
+        let words = n.div_ceil(64);
+        if words <= ON_STACK {
+            self.choose_marking(count, n, &mut [0; ON_STACK][..words])
+        } else if words <= 2 * count {
+            self.choose_marking(count, n, &mut vec![0; words])
+        } else {
+            let mut chosen = std::collections::BTreeSet::new();
+            self.floyd(count, n, |t| chosen.insert(t));
+            chosen.into_iter().collect()
+        }
+    }
+
+    fn choose_marking(&mut self, count: usize, n: usize, marks: &mut [u64]) -> Vec<u32> {
+        self.floyd(count, n, |t| {
+            let (word, bit) = (&mut marks[t as usize / 64], 1 << (t % 64));
+            let new = *word & bit == 0;
+            *word |= bit;
+            new
+        });
+        let mut chosen = Vec::with_capacity(count);
+        for (k, word) in marks.iter_mut().enumerate() {
+            while *word != 0 {
+                chosen.push(64 * k as u32 + word.trailing_zeros());
+                *word &= *word - 1;
             }
         }
-        chosen.into_iter().collect()
+        chosen
+    }
+
+    /// Floyd's algorithm; `insert` says whether a number is new.
+    fn floyd(&mut self, count: usize, n: usize, mut insert: impl FnMut(u32) -> bool) {
+        for j in n - count..n {
+            let t = self.below(j + 1) as u32;
+            if !insert(t) {
+                insert(j as u32);
+            }
+        }
     }
 }
+
+/// Words of marks that need no allocation: 4096 numbers.
+const ON_STACK: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -271,5 +305,16 @@ mod tests {
         // Each of five is in 2/5 of the pairs: 8000 ± 5 standard deviations.
         assert!(hits.iter().all(|&h| (h as f64 - 8000.0).abs() < 5.0 * 69.3), "{hits:?}");
         assert_eq!(rng.choose(9, 4), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn choices_are_the_same_however_they_are_marked() {
+        for (count, n) in [(0, 5), (5, 5), (9, 5), (60, 300), (1, 5000), (400, 5000), (3, 1 << 20)] {
+            let mut expected = std::collections::BTreeSet::new();
+            Seed(7).server(1, 0).floyd(count.min(n), n, |t| expected.insert(t));
+            let chosen = Seed(7).server(1, 0).choose(count, n);
+            assert_eq!(chosen, expected.into_iter().collect::<Vec<_>>(), "{count} of {n}");
+            assert_eq!(chosen.len(), count.min(n));
+        }
     }
 }

@@ -281,6 +281,17 @@ impl Vector {
         }
     }
 
+    /// a·x at some coordinates.
+    ///
+    /// # Panics
+    /// If one of them is not below the dimension.
+    pub fn gather(&self, at: &[u32], a: f64) -> Vector {
+        match self.view() {
+            View::F32(x) => Vector(Repr::F32(at.iter().map(|&l| f32::of(a) * x[l as usize]).collect())),
+            View::F64(x) => Vector(Repr::F64(at.iter().map(|&l| a * x[l as usize]).collect())),
+        }
+    }
+
     /// x − y
     pub fn diff(x: &Vector, y: &Vector) -> Vector {
         let mut out = x.clone();

@@ -20,7 +20,7 @@
 use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::compress::{Compress, Compressors};
+use crate::parts::compress::Compressors;
 use crate::parts::{Ask, Curvatures, Iterates, Mixture, Regime, Reply, Solve, Start, gather, introduce};
 use crate::registry::{Card, Method};
 

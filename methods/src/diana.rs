@@ -28,7 +28,7 @@
 use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::compress::{Compress, Compressors};
+use crate::parts::compress::Compressors;
 use crate::parts::{Ask, Curvatures, Iterates, Mixture, Regime, Reply, Solve, Start, gather, introduce};
 use crate::registry::{Card, Method};
 
@@ -198,11 +198,10 @@ impl Algorithm for Diana {
             }
             Ask::Differentiate { x, turn } => {
                 let (compressor, key) = (self.compressor.of(site.id), turn.of(site.id));
-                let difference = Vector::diff(&mixture.gradient(x, site), h);
-                let packed = compressor.compress(&difference, &key, &mut site.rng); // line 4
-                let moved = compressor.opened(&packed, &key, h.len()).add_to(self.beta(site.id, h.len()), h); // line 5
-                moved.expect("what a compressor packs it can open");
-                Reply::Compressed { packed }
+                let mut difference = mixture.gradient(x, site);
+                difference.axpy(-1.0, h);
+                let beta = self.beta(site.id, h.len());
+                Reply::Compressed { packed: compressor.compress_into(&difference, &key, &mut site.rng, beta, h) } // lines 4 and 5
             }
         }
     }

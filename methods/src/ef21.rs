@@ -20,7 +20,7 @@
 use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::compress::{Compress, Compressors};
+use crate::parts::compress::Compressors;
 use crate::parts::{Ask, Mixture, Reply, Solve, Start, gather, introduce};
 use crate::registry::{Card, Method};
 
@@ -124,11 +124,10 @@ impl Algorithm for Ef21 {
             Ask::Remember { x } => Reply::Gradient { g: mixture.gradient(x, site) }, // never asked
             Ask::Differentiate { x, turn } => {
                 let (compressor, key) = (self.compressor.of(site.id), turn.of(site.id));
-                let difference = Vector::diff(&mixture.gradient(x, site), g);
-                let packed = compressor.compress(&difference, &key, &mut site.rng); // line 3
-                let moved = compressor.opened(&packed, &key, g.len()).add_to(compressor.contracting(g.len()), g);
-                moved.expect("what a compressor packs it can open");
-                Reply::Compressed { packed }
+                let mut difference = mixture.gradient(x, site);
+                difference.axpy(-1.0, g);
+                let scale = compressor.contracting(g.len());
+                Reply::Compressed { packed: compressor.compress_into(&difference, &key, &mut site.rng, scale, g) } // line 3
             }
         }
     }

@@ -181,6 +181,10 @@ impl Algorithm for FlixFedavg {
         let theory = (self.optimiser.step() == Rate::Theory)
             .then(|| "theory has no server step for local epochs: give the optimiser's step as a number".to_owned());
         let start = (self.start == Start::OneShot).then(|| "flix-fedavg starts from \"model\", \"zeros\" or \"ones\"".to_owned());
-        refuse_alpha(&self.alpha, clients).or_else(|| self.sampling.refuse(clients)).or(theory).or(start)
+        refuse_alpha(&self.alpha, clients)
+            .or_else(|| self.sampling.refuse(clients))
+            .or(theory)
+            .or(start)
+            .or_else(|| self.optimiser.refuse())
     }
 }

@@ -75,4 +75,13 @@ registry! {
     crate::apfl::Apfl,
     crate::l2gd::L2gd,
     crate::per_fedavg::PerFedavg,
+    crate::local_update::LocalUpdate,
+    crate::minibatch_sgd::MinibatchSgd,
+    crate::local_sgd::LocalSgd,
+    crate::fedavg::Fedavg,
+    crate::lookahead::Lookahead,
+    crate::reptile::Reptile,
+    crate::fomaml::Fomaml,
+    crate::maml::Maml,
+    crate::local_update_decay::LocalUpdateDecay,
 }

@@ -5,12 +5,10 @@
 //! from the `[problem]` section of an experiment file. [`synthetic`] has functions with known answers,
 //! and [`mod@reference`] finds the minimiser that gaps are measured from.
 
-mod card;
 mod census;
 mod data_folder;
 mod dataset;
 mod dice;
-mod elementary;
 mod error;
 mod holdout;
 mod keys;
@@ -23,7 +21,6 @@ pub mod source;
 pub mod split;
 pub mod synthetic;
 
-pub use card::Card;
 pub use census::{Census, Household};
 pub use data_folder::{DataFile, Folders, data_files, data_folder};
 pub use dataset::{Dataset, DatasetError, Examples, Targets};
@@ -31,6 +28,7 @@ pub use error::{LineFault, ProblemError};
 pub use holdout::{Holdout, Parts};
 pub use matrix::{Csr, Dense, Indices, Matrix, MatrixError};
 pub use model::{MODELS, ModelConfig, ModelError};
+pub use motet_core::Card;
 pub use problem::Problem;
 pub use problem_config::{ProblemConfig, ProblemSeed};
 pub use source::{SOURCES, Source};

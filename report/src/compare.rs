@@ -15,12 +15,17 @@ pub struct Comparison<'a> {
     pub groups: Vec<Group<'a>>,
 }
 
+/// What counts as one number; the convex problems are computed in `f64`.
+pub(crate) const BITS_PER_FLOAT: f64 = 64.0;
+
 /// What a curve is drawn against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
     /// Communication rounds.
     Rounds,
-    /// Bits from the clients to the server, all clients together.
+    /// Numbers from the clients to the server as papers count them: indices that a seed gives are free, 64 bits are one.
+    FloatsUp,
+    /// Bits that a network carries from the clients to the server, all clients together.
     BitsUp,
     /// Examples differentiated.
     Gradients,
@@ -138,12 +143,13 @@ impl Point {
 
 impl Axis {
     /// All of them, in the order of the page.
-    pub const ALL: [Axis; 3] = [Axis::Rounds, Axis::BitsUp, Axis::Gradients];
+    pub const ALL: [Axis; 4] = [Axis::Rounds, Axis::FloatsUp, Axis::BitsUp, Axis::Gradients];
 
     /// For file names and addresses.
     pub fn key(self) -> &'static str {
         match self {
             Axis::Rounds => "rounds",
+            Axis::FloatsUp => "floats",
             Axis::BitsUp => "bits",
             Axis::Gradients => "gradients",
         }
@@ -153,7 +159,8 @@ impl Axis {
     pub fn title(self) -> &'static str {
         match self {
             Axis::Rounds => "communication rounds",
-            Axis::BitsUp => "bits sent up, all clients together",
+            Axis::FloatsUp => "numbers sent up, as papers count them (64 bits each)",
+            Axis::BitsUp => "bits sent up on the wire, all clients together",
             Axis::Gradients => "gradient evaluations (examples)",
         }
     }
@@ -162,6 +169,7 @@ impl Axis {
     pub(crate) fn unit(self) -> &'static str {
         match self {
             Axis::Rounds => "round",
+            Axis::FloatsUp => "floats up",
             Axis::BitsUp => "bits up",
             Axis::Gradients => "gradients",
         }
@@ -171,7 +179,8 @@ impl Axis {
     pub fn of(self, row: &Row) -> f64 {
         match self {
             Axis::Rounds => row.round as f64,
-            Axis::BitsUp => row.bits.up as f64,
+            Axis::FloatsUp => row.bits.up as f64 / BITS_PER_FLOAT,
+            Axis::BitsUp => 8.0 * row.bytes.up as f64,
             Axis::Gradients => row.gradients as f64,
         }
     }

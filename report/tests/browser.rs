@@ -56,7 +56,7 @@ fn switches_switch_and_nothing_is_printed_on_the_console() {
     let said = title.split("; tip:").next().unwrap_or_default();
     assert_eq!(
         said,
-        "first: metric=gap axis=rounds; axis: metric=gap axis=bits; metric: metric=test.loss axis=bits; hidden: 21; \
+        "first: metric=gap axis=rounds; axis: metric=gap axis=bits; metric: metric=test.loss axis=bits; hidden: 28; \
          contest: metric=test.accuracy,metric=test.accuracy",
         "{log}"
     );

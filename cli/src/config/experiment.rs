@@ -5,6 +5,7 @@ use motet_problems::ProblemConfig;
 use motet_report::claims::Claims;
 use serde_json::{Map, Value, json};
 
+use super::budget::BudgetRule;
 use super::document::{ConfigError, Document, closest};
 use super::grid::expand;
 use super::sections::{ReportSection, RunSection};
@@ -48,6 +49,8 @@ pub struct MethodEntry {
     pub kind: String,
     /// Parameters, every default filled in.
     pub params: Map<String, Value>,
+    /// What decides `alpha` once the problem is known; until then `params` holds a stand-in.
+    pub budget: Option<BudgetRule>,
     /// For people: kind and what distinguishes it from its siblings.
     pub label: String,
     /// Where it stands in the file, for errors.
@@ -89,7 +92,7 @@ impl Experiment {
 
     /// Everything, defaults filled in, as the manifest keeps it.
     pub fn resolved(&self) -> Value {
-        let methods: Vec<Value> = self.methods.iter().map(|m| with_kind(&m.kind, &m.params)).collect();
+        let methods: Vec<Value> = self.methods.iter().map(MethodEntry::written).collect();
         let problems: Vec<Value> = self.problems.iter().map(|p| serde_json::to_value(&p.config).unwrap_or(Value::Null)).collect();
         let mut resolved = json!({ "name": self.name, "seeds": self.seeds, "problem": problems, "run": self.run, "method": methods, "report": self.report });
         if let Some(claims) = self.document.root.get("claims") {
@@ -99,11 +102,17 @@ impl Experiment {
     }
 }
 
-fn with_kind(kind: &str, params: &Map<String, Value>) -> Value {
-    let mut table = Map::new();
-    table.insert("kind".into(), json!(kind));
-    table.extend(params.clone());
-    Value::Object(table)
+impl MethodEntry {
+    /// The table of the experiment file, defaults filled in.
+    fn written(&self) -> Value {
+        let mut table = Map::new();
+        table.insert("kind".into(), json!(self.kind));
+        table.extend(self.params.clone());
+        if let Some(rule) = &self.budget {
+            table.insert("alpha".into(), rule.written());
+        }
+        Value::Object(table)
+    }
 }
 
 fn problems(document: &Document, value: &Value) -> Result<Vec<Variant<ProblemConfig>>, ConfigError> {
@@ -144,6 +153,7 @@ fn method(document: &Document, key: &str, choice: super::grid::Choice) -> Result
         Some(Value::String(label)) => label,
         _ => [kind.clone(), describe(&choice.chosen)].join(" ").trim_end().to_owned(),
     };
+    let budget = BudgetRule::take(document, key, &mut table)?;
     let mut track = serde_path_to_error::Track::new();
     let value = Value::Object(table);
     let params = motet_methods::with(&kind, serde_path_to_error::Deserializer::new(&value, &mut track), Resolve).map_err(|_| {
@@ -155,7 +165,7 @@ fn method(document: &Document, key: &str, choice: super::grid::Choice) -> Result
         let key = if path == "." { key.to_owned() } else { format!("{key}.{path}") };
         document.wrong(&key, super::document::with_suggestion(&e.to_string()))
     })?;
-    Ok(MethodEntry { kind, params, label, key: key.to_owned() })
+    Ok(MethodEntry { kind, params, budget, label, key: key.to_owned() })
 }
 
 fn names() -> String {

@@ -1,10 +1,12 @@
 //! The experiment file: what was written → what it means, every value checked.
 
+mod budget;
 mod document;
 mod experiment;
 mod grid;
 mod sections;
 
+pub use budget::BudgetRule;
 pub(crate) use document::closest;
 pub use document::{ConfigError, Document};
 pub use experiment::{Experiment, MethodEntry, Variant};

@@ -8,6 +8,8 @@ use motet_core::{
     Abort, Algorithm, Answer, ClientId, Fleet, Host, Memo, Plan, Population, Probe, Rhythm, Roster, Score, Seed, Shard, Slot, Vector, Wave,
     train,
 };
+use motet_methods::Method;
+use motet_methods::diana::Diana;
 use motet_methods::flix::Flix;
 use motet_problems::{Dataset, Examples, Matrix, ModelConfig, Targets};
 use motet_runtime::{Memory, Pool, Threads};
@@ -35,6 +37,8 @@ pub struct BenchArgs {
 enum Workload {
     /// FLIX by gradient descent: 50 clients, 17188 x 300 sparse logistic regression, all clients, f64
     Logistic,
+    /// The same problem by DIANA with Rand-k, k = 0.2 d: what compression costs beside `logistic`
+    Diana,
 }
 
 #[derive(Serialize)]
@@ -55,7 +59,12 @@ impl BenchArgs {
         for workload in workloads {
             let pool = Arc::new(self.threads.map_or_else(Pool::all_cores, |n| Pool::new(n.into())));
             let timing = match workload {
-                Workload::Logistic => logistic(pool, self.rounds)?,
+                Workload::Logistic => logistic::<Flix>("logistic", json!({ "alpha": 0.5, "solve": { "steps": 100 } }), pool, self.rounds)?,
+                Workload::Diana => {
+                    let compressor = json!({ "kind": "rand-k", "k": 0.2 });
+                    let params = json!({ "alpha": 0.5, "compressor": compressor, "solve": { "steps": 100 } });
+                    logistic::<Diana>("diana", params, pool, self.rounds)?
+                }
             };
             // One JSON line in either format: this output is for machines.
             console.result(&timing, || serde_json::to_string(&timing).unwrap_or_default());
@@ -70,12 +79,11 @@ const ONES: usize = 12;
 const CLIENTS: usize = 50;
 const WARM_UP: u64 = 20;
 
-fn logistic(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
+fn logistic<M: Method>(workload: &'static str, params: serde_json::Value, pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
     let odd = |e: &dyn std::fmt::Display| Error::Unknown(format!("the workload cannot be made: {e}"));
     let shards = logistic_shards().map_err(|e| odd(&e))?;
     let examples: usize = shards.iter().map(|s| s.train.samples()).sum();
-    let params = json!({ "alpha": 0.5, "step": "theory", "solve": { "steps": 100 } });
-    let method: Arc<Flix> = Arc::new(serde_json::from_value(params).map_err(|e| odd(&e))?);
+    let method: Arc<M> = Arc::new(serde_json::from_value(params).map_err(|e| odd(&e))?);
     let population: Arc<dyn Population> = Arc::new(shards);
     let host = Host::new(Arc::clone(&method), population, Arc::new(Memory::default()), Arc::<Memo>::default(), Seed(1));
     let plan = Plan { rhythm: Rhythm::At(vec![]), ..Plan::new(WARM_UP + rounds, Seed(1)) };
@@ -83,11 +91,11 @@ fn logistic(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
     let mut fleet = Stopwatch { inner: Threads::new(host, pool), laps: Vec::with_capacity((WARM_UP + rounds) as usize + 2) };
     let mut rows = vec![];
     let start = Vector::from(vec![0.0; COLUMNS]);
-    train(&*method, start, &plan, &mut fleet, &mut rows).map_err(|source| Error::Run { label: "logistic".into(), seed: 1, source })?;
+    train(&*method, start, &plan, &mut fleet, &mut rows).map_err(|source| Error::Run { label: workload.into(), seed: 1, source })?;
     let seconds_per_round = fleet.median(WARM_UP as usize + 1);
     let loss = rows.last().and_then(|row| row.metrics.get("loss")).copied().unwrap_or(f64::NAN);
     let examples_per_second = examples as f64 / seconds_per_round;
-    Ok(Timing { workload: "logistic", threads, rounds, seconds_per_round, examples_per_second, peak_memory_mb: peak_memory_mb(), loss })
+    Ok(Timing { workload, threads, rounds, seconds_per_round, examples_per_second, peak_memory_mb: peak_memory_mb(), loss })
 }
 
 /// Twelve of 300 features in each row are one; labels follow a random linear rule with noise.

@@ -1,8 +1,10 @@
 //! `motet list`: what there is, one line each.
 
 use clap::{Args, ValueEnum};
+use motet_core::Card;
 use motet_methods::CARDS;
-use motet_problems::{Card, MODELS, SOURCES, SPLITS};
+use motet_methods::parts::compress::COMPRESSORS;
+use motet_problems::{MODELS, SOURCES, SPLITS};
 use serde_json::{Value, json};
 
 use super::console::Console;
@@ -23,6 +25,7 @@ enum What {
     Sources,
     Models,
     Splits,
+    Compressors,
     Experiments,
 }
 
@@ -36,6 +39,7 @@ impl What {
             What::Sources => cards(SOURCES),
             What::Models => cards(MODELS),
             What::Splits => cards(SPLITS),
+            What::Compressors => cards(COMPRESSORS),
             What::Experiments => EXPERIMENTS.iter().map(|b| json!({ "name": b.name, "about": about(b.text) })).collect(),
         }
     }

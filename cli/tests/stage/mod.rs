@@ -38,6 +38,7 @@ impl Stage {
 }
 
 /// A small experiment that runs in milliseconds.
+#[allow(dead_code)] // not every test file runs it
 pub(crate) const SMALL: &str = r#"
 name  = "small"
 seeds = [1, 2]

@@ -18,6 +18,13 @@ pub enum Amount {
     Epochs(NonZeroU32),
 }
 
+/// One step.
+impl Default for Amount {
+    fn default() -> Self {
+        Amount::Steps(NonZeroU32::MIN)
+    }
+}
+
 impl Amount {
     /// One pass: what FedAvg and its kin do unless told.
     pub fn one_epoch() -> Self {

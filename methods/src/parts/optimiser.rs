@@ -5,6 +5,8 @@
 use motet_core::{Fraction, Positive, Rate, Vector, View, ViewMut, wire};
 use serde::{Deserialize, Serialize};
 
+use super::schedule::{Schedule, Shape, power};
+
 /// A server optimiser and its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -12,12 +14,12 @@ pub enum Optimiser {
     /// x ← x − η q
     Sgd {
         /// η
-        step: Rate<Positive>,
+        step: Schedule<Positive>,
     },
     /// v ← b v + q, x ← x − η v
     Momentum {
         /// η
-        step: Rate<Positive>,
+        step: Schedule<Positive>,
         /// b
         #[serde(default = "nine_tenths")]
         b: Fraction,
@@ -25,7 +27,7 @@ pub enum Optimiser {
     /// m ← b₁ m + (1 − b₁) q, v ← b₂ v + (1 − b₂) q², x ← x − η m/(√v + ε)
     Adam {
         /// η
-        step: Rate<Positive>,
+        step: Schedule<Positive>,
         /// b₁
         #[serde(default = "nine_tenths")]
         b1: Fraction,
@@ -42,7 +44,7 @@ pub enum Optimiser {
     /// v ← v + q², x ← x − η q/(√v + ε)
     Adagrad {
         /// η
-        step: Rate<Positive>,
+        step: Schedule<Positive>,
         /// ε
         #[serde(default = "adagrad_eps")]
         eps: Positive,
@@ -53,7 +55,7 @@ pub enum Optimiser {
     /// As Adam, with v ← v + (1 − b₂) sign(q² − v) q²
     Yogi {
         /// η
-        step: Rate<Positive>,
+        step: Schedule<Positive>,
         /// b₁
         #[serde(default = "nine_tenths")]
         b1: Fraction,
@@ -134,11 +136,16 @@ struct Adaptive {
 impl Optimiser {
     /// Plain steps of the size that theory gives.
     pub fn sgd(step: Rate<Positive>) -> Self {
-        Optimiser::Sgd { step }
+        Optimiser::Sgd { step: Schedule::constant(step) }
     }
 
-    /// η as it was written.
+    /// η at the first step, as it was written.
     pub fn step(&self) -> Rate<Positive> {
+        self.schedule().start
+    }
+
+    /// η
+    pub fn schedule(&self) -> Schedule<Positive> {
         match *self {
             Optimiser::Sgd { step }
             | Optimiser::Momentum { step, .. }
@@ -161,11 +168,17 @@ impl Optimiser {
     /// What is wrong with it, if anything.
     pub fn refuse(&self) -> Option<String> {
         let theory = self.step() == Rate::Theory && self.theory(1.0).is_none();
-        theory.then(|| "theory has no step for this optimiser: give step as a number".into())
+        let inverse = self.schedule().shape == Shape::Inverse { after: None };
+        if theory {
+            Some("theory has no step for this optimiser: give step as a number".into())
+        } else {
+            inverse.then(|| "an inverse schedule of the step needs after = b".into())
+        }
     }
 
-    /// One step of x against q, with η = `step`.
+    /// One step of x against q. η is `step` at the first, and follows the schedule from there.
     pub fn apply(&self, x: &mut Vector, q: &Vector, step: f64, state: &mut Momenta) {
+        let step = step * self.schedule().shape.at(state.t, f64::NAN);
         state.t += 1;
         let t = state.t;
         match *self {
@@ -248,19 +261,6 @@ fn corrections(flavour: Flavour, b1: f64, b2: f64, t: u64) -> (f64, f64) {
         Flavour::Corrected => (1.0 - power(b1, t), 1.0 - power(b2, t)),
         Flavour::Plain | Flavour::FedOpt => (1.0, 1.0),
     }
-}
-
-/// bᵗ by squaring: the same bits on every machine, which the library's power does not promise.
-fn power(mut b: f64, mut t: u64) -> f64 {
-    let mut product = 1.0;
-    while t > 0 {
-        if t % 2 == 1 {
-            product *= b;
-        }
-        b *= b;
-        t /= 2;
-    }
-    product
 }
 
 /// −1, 0 or 1.

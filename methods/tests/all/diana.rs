@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::lab::random::{draw, point};
 use crate::lab::{Lab, all_close, close, flix};
 use motet_core::{Batch, ClientId, Constants, Kept, Outcome, Plan, Seed, Store, Trained, Vector, train};
 use motet_methods::diana::Diana;
@@ -68,36 +67,6 @@ fn gradients(lab: &Lab, alpha: &[f64], x: &Vector) -> Vec<Vector> {
         g
     };
     (0..alpha.len()).map(of).collect()
-}
-
-#[test]
-fn theorem_5_bounds_the_mean_distance_on_random_problems() {
-    for number in 0..30 {
-        let mut d = draw(number);
-        let (lab, alpha, dim) = (&d.lab, &d.alpha, d.lab.dim());
-        let best = lab.optimum(&flix(alpha, "ones")).x.unwrap();
-        let start = point(&mut d.rng, dim);
-        let list: Vec<_> = (0..alpha.len()).map(|i| serde_json::json!({ "kind": "rand-k", "k": 1 + i % dim })).collect();
-        let omega = |i: usize| dim as f64 / (1 + i % dim) as f64 - 1.0;
-        let memory = if number % 4 < 2 { "zero" } else { "gradients" };
-        let method = diana(alpha, serde_json::json!({ "compressor": list, "start": "model", "h0": memory }));
-        let slowest = (0..alpha.len()).filter(|&i| alpha[i] > 0.0).map(|i| 1.0 / (1.0 + omega(i))).fold(1.0, f64::min);
-        let (rounds, seeds) = (40, 60u64);
-        let (mut mean, mut square, mut step) = (0.0, 0.0, 0.0);
-        for seed in 0..seeds {
-            let server = lab.run(&method, start.clone(), &Plan::new(rounds, Seed(seed))).1.server;
-            let distance = server.at.x.distance2(&best);
-            (mean, square, step) = (mean + distance / seeds as f64, square + distance * distance / seeds as f64, server.step);
-        }
-        let (n, at_best) = (alpha.len() as f64, gradients(lab, alpha, &best));
-        let h = if memory == "zero" { vec![best.zeros_like(); alpha.len()] } else { gradients(lab, alpha, &start) };
-        let sigma2: f64 = (0..alpha.len()).map(|i| omega(i) * h[i].distance2(&at_best[i])).sum::<f64>() / n;
-        let (_, convexity) = lab.mixed_constants(alpha);
-        let first = start.distance2(&best) + 4.0 * step * step / (n * slowest) * sigma2;
-        let bound = (1.0 - step * convexity).max(1.0 - slowest / 2.0).powi(rounds as i32) * first;
-        let error = ((square - mean * mean).max(0.0) / seeds as f64).sqrt();
-        assert!(mean - 5.0 * error <= bound * (1.0 + 1e-9) + 1e-20, "{}: {mean} ± {error} is above {bound}", d.name);
-    }
 }
 
 #[test]

@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod apfl;
+mod bounds;
+mod bounds_compressed;
+mod bounds_nonconvex;
 mod budget;
 mod compress;
 mod dcgd;
@@ -17,12 +20,18 @@ mod l2gd;
 mod lab;
 mod local;
 mod local_steps;
+mod local_update;
 mod one_shot;
+mod one_shot;
+mod optimiser;
 mod optimiser;
 mod per_fedavg;
 mod pfedme;
+mod plateau;
 mod propositions;
 mod scafflix;
+mod scafflix_compressed;
 mod scafflix_noise;
 mod scaffold;
+mod schedule;
 mod solve;

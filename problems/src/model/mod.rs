@@ -6,8 +6,8 @@ use std::sync::Arc;
 use motet_core::{Exam, Objective, Precision, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::card::Card;
 use crate::dataset::Examples;
+use motet_core::Card;
 
 mod exam;
 mod gather;

@@ -9,12 +9,12 @@ use std::num::NonZeroU32;
 use motet_core::{Input, Seed, Shard, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::card::Card;
 use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
 pub use libsvm::{LabelMode, Libsvm};
+use motet_core::Card;
 pub use synthetic::Synthetic;
 
 /// What a source may use.

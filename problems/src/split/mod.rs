@@ -11,7 +11,6 @@ mod power_law;
 use motet_core::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::card::Card;
 use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
 pub use contiguous::Contiguous;
@@ -19,6 +18,7 @@ pub use dirichlet::Dirichlet;
 pub use iid::Iid;
 pub use label_mixtures::{LabelMixtures, MixtureGroup, MixturePart};
 pub use label_shards::LabelShards;
+use motet_core::Card;
 pub use natural::Natural;
 pub use power_law::PowerLaw;
 pub(crate) use power_law::power_law_sizes;

@@ -4,12 +4,10 @@ use motet_core::{Outcome, Row, larger_is_better};
 
 use super::ast::{Axis, Clients};
 use super::book::Run;
+use crate::compare::BITS_PER_FLOAT;
 
 /// Gaps below this are rounding: they are not compared, and not part of a slope.
 const FLOOR: f64 = 1e-12;
-
-/// What [`Axis::Floats`] counts as one number; the convex problems are computed in `f64`.
-const BITS_PER_FLOAT: f64 = 64.0;
 
 /// Why a number cannot be read.
 pub(super) enum Gap {

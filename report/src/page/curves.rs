@@ -53,6 +53,7 @@ fn legend(m: &mut Markup, comparison: &Comparison<'_>) {
 fn words(axis: Axis) -> &'static str {
     match axis {
         Axis::Rounds => "rounds",
+        Axis::FloatsUp => "floats up",
         Axis::BitsUp => "bits up",
         Axis::Gradients => "gradient evaluations",
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// k: a whole number of coordinates, or below 1 a share of d.
 ///
-/// `k = 3` keeps three, `k = 0.2` keeps a fifth of d (rounded, at least one). All of them are
+/// `k = 3` keeps three, `k = 0.2` keeps a fifth of d (rounded down as in the papers, at least one). All of them are
 /// kept where k is larger than d.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
@@ -32,7 +32,8 @@ impl From<Amount> for f64 {
 impl Amount {
     /// k of d.
     pub fn of(self, dim: usize) -> usize {
-        let k = if self.0 < 1.0 { (self.0 * dim as f64).round().max(1.0) } else { self.0 };
+        // 0.29 × 100 is just below 29 in binary and means 29.
+        let k = if self.0 < 1.0 { (self.0 * dim as f64 + 1e-9).floor().max(1.0) } else { self.0 };
         (k as usize).min(dim)
     }
 }

@@ -40,7 +40,7 @@ impl Compress for Bernoulli {
         Some(self.coins(dim, key))
     }
 
-    fn compress(&self, v: &Vector, key: &Key, _: &mut Rng) -> Packed {
-        keep(v, self.coins(v.len(), key), 1.0 / *self.q, self.indices)
+    fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {
+        keep(v, mask.unwrap_or_default(), 1.0 / *self.q, self.indices)
     }
 }

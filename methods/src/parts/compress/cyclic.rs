@@ -34,7 +34,7 @@ impl Compress for Cyclic {
         Some(self.turn(dim, key))
     }
 
-    fn compress(&self, v: &Vector, key: &Key, _: &mut Rng) -> Packed {
-        keep(v, self.turn(v.len(), key), v.len() as f64 / self.k.of(v.len()) as f64, Indices::Seeded)
+    fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {
+        keep(v, mask.unwrap_or_default(), v.len() as f64 / self.k.of(v.len()) as f64, Indices::Seeded)
     }
 }

@@ -3,7 +3,7 @@
 use motet_core::{Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Compress, Key, Packed};
+use super::{Compress, Packed};
 
 /// C(x) = x
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ impl Compress for Identity {
         Some(0.0)
     }
 
-    fn compress(&self, v: &Vector, _: &Key, _: &mut Rng) -> Packed {
+    fn pack(&self, v: &Vector, _: Option<&[u32]>, _: &mut Rng) -> Packed {
         Packed::whole(v.clone())
     }
 }

@@ -20,7 +20,7 @@ mod rand_k;
 mod several;
 mod top_k;
 
-use motet_core::{ClientId, Rng, Seed, Slot, Vector, View, wire};
+use motet_core::{Card, ClientId, Rng, Seed, Slot, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 pub use amount::{Amount, NotAnAmount};
@@ -49,8 +49,8 @@ pub trait Compress {
         None
     }
 
-    /// C(v), by the shared dice of `key` and the client's own.
-    fn compress(&self, v: &Vector, key: &Key, rng: &mut Rng) -> Packed;
+    /// C(v), at the coordinates of [`mask`](Self::mask) if there is one, and by the client's own dice.
+    fn pack(&self, v: &Vector, mask: Option<&[u32]>, rng: &mut Rng) -> Packed;
 }
 
 wire! {
@@ -99,22 +99,22 @@ pub enum Indices {
 }
 
 /// Some coordinates of `v`, scaled.
-fn keep(v: &Vector, at: Vec<u32>, scale: f64, indices: Indices) -> Packed {
-    let mut values: Vector = match v.view() {
-        View::F32(v) => at.iter().map(|&l| v[l as usize]).collect::<Vec<_>>().into(),
-        View::F64(v) => at.iter().map(|&l| v[l as usize]).collect::<Vec<_>>().into(),
-    };
-    if scale != 1.0 {
-        values.scale(scale);
-    }
+fn keep(v: &Vector, at: &[u32], scale: f64, indices: Indices) -> Packed {
+    let values = v.gather(at, scale);
     match indices {
         Indices::Seeded => Packed::seeded(v.len(), values),
-        Indices::Sent => Packed::indexed(v.len(), at, values),
+        Indices::Sent => Packed::indexed(v.len(), at.to_vec(), values),
     }
 }
 
+const K: (&str, &str) = ("k", "coordinates sent: a whole number, or below 1 a share of d");
+const INDICES: (&str, &str) = ("indices", "\"seeded\" (both sides throw the same dice) or \"sent\"; default \"seeded\"");
+
 macro_rules! compressors {
-    ($($name:literal => $variant:ident),* $(,)?) => {
+    ($($name:literal => $variant:ident: $about:literal, [$($parameter:expr),*];)*) => {
+        /// What `list` prints about them.
+        pub const COMPRESSORS: &[Card] = &[$(Card { name: $name, about: $about, parameters: &[$($parameter),*] }),*];
+
         /// Every compressor there is.
         #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind")]
@@ -136,13 +136,14 @@ macro_rules! compressors {
 }
 
 compressors! {
-    "identity" => Identity,
-    "rand-k" => RandK,
-    "bernoulli" => Bernoulli,
-    "top-k" => TopK,
-    "qsgd" => Qsgd,
-    "natural" => Natural,
-    "cyclic" => Cyclic,
+    "identity" => Identity: "everything as it is; omega = 0", [];
+    "rand-k" => RandK: "k random coordinates times d/k; unbiased, omega = d/k - 1", [K, INDICES];
+    "bernoulli" => Bernoulli: "each coordinate with probability q, divided by q; unbiased, omega = 1/q - 1",
+        [("q", "probability that a coordinate is sent"), INDICES];
+    "top-k" => TopK: "the k largest coordinates as they are; biased, contracts by 1 - k/d", [K];
+    "qsgd" => Qsgd: "norm, signs and random levels; unbiased, omega = min(d/s^2, sqrt(d)/s)", [("levels", "s: levels between 0 and the norm")];
+    "natural" => Natural: "random powers of two in nine bits; unbiased, omega = 1/8", [];
+    "cyclic" => Cyclic: "k coordinates by turns times d/k; right in the mean over clients or rounds", [K];
 }
 
 impl Compressor {
@@ -154,6 +155,19 @@ impl Compressor {
     /// What to multiply it by so that it contracts: 1/(1 + ω), or 1 if it is biased and does so by itself.
     pub fn contracting(&self, dim: usize) -> f64 {
         self.omega(dim).map_or(1.0, |omega| 1.0 / (1.0 + omega))
+    }
+
+    /// C(v), by the shared dice of `key` and the client's own.
+    pub fn compress(&self, v: &Vector, key: &Key, rng: &mut Rng) -> Packed {
+        self.pack(v, self.mask(v.len(), key).as_deref(), rng)
+    }
+
+    /// C(v) for a client that keeps track of what it sends: x ← x + a·C(v).
+    pub fn compress_into(&self, v: &Vector, key: &Key, rng: &mut Rng, a: f64, x: &mut Vector) -> Packed {
+        let mask = self.mask(v.len(), key);
+        let packed = self.pack(v, mask.as_deref(), rng);
+        packed.add_to(a, x, mask.as_deref()).expect("what a compressor packs it can open");
+        packed
     }
 
     /// What it sent, ready to be added to a vector of `dim`. A peer that claims another dimension gets no dice.
@@ -192,10 +206,10 @@ impl Compress for Compressor {
 
     /// A vector that holds NaN or infinity is sent whole, so that the guard of replies sees them and
     /// names the client, whatever coordinates would have been kept.
-    fn compress(&self, v: &Vector, key: &Key, rng: &mut Rng) -> Packed {
+    fn pack(&self, v: &Vector, mask: Option<&[u32]>, rng: &mut Rng) -> Packed {
         if !v.is_finite() {
             return Packed::whole(v.clone());
         }
-        self.map().compress(v, key, rng)
+        self.map().pack(v, mask, rng)
     }
 }

@@ -6,7 +6,7 @@
 use motet_core::{Rng, Vector, ViewMut};
 use serde::{Deserialize, Serialize};
 
-use super::{Compress, Key, Packed};
+use super::{Compress, Packed};
 
 /// Rounds each |xₗ| to one of the two powers of two around it, right in the mean.
 ///
@@ -37,7 +37,7 @@ impl Compress for Natural {
         Some(0.125)
     }
 
-    fn compress(&self, v: &Vector, _: &Key, rng: &mut Rng) -> Packed {
+    fn pack(&self, v: &Vector, _: Option<&[u32]>, rng: &mut Rng) -> Packed {
         let mut rounded = v.clone();
         match rounded.view_mut() {
             ViewMut::F32(x) => round!(x, f32, 23, 0xFF, rng),

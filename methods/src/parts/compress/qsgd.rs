@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use motet_core::{Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Compress, Key, Packed};
+use super::{Compress, Packed};
 
 /// r sign(xₗ) level/s, r = |x|, where the level is one of the two next to s |xₗ|/r, right in the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ impl Compress for Qsgd {
         Some((d / (s * s)).min(d.sqrt() / s))
     }
 
-    fn compress(&self, v: &Vector, _: &Key, rng: &mut Rng) -> Packed {
+    fn pack(&self, v: &Vector, _: Option<&[u32]>, rng: &mut Rng) -> Packed {
         // In the vector's own precision, as it is sent: levels are shares of what the receiver sees.
         let norm = Vector::filled(1, norm(v), v.precision());
         let (r, s) = (norm.at(0), self.levels.get());

@@ -26,8 +26,7 @@ impl Compress for RandK {
         Some(key.dice().choose(self.k.of(dim), dim))
     }
 
-    fn compress(&self, v: &Vector, key: &Key, _: &mut Rng) -> Packed {
-        let (dim, k) = (v.len(), self.k.of(v.len()));
-        keep(v, key.dice().choose(k, dim), dim as f64 / k as f64, self.indices)
+    fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {
+        keep(v, mask.unwrap_or_default(), v.len() as f64 / self.k.of(v.len()) as f64, self.indices)
     }
 }

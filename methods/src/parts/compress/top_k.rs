@@ -3,7 +3,7 @@
 use motet_core::{Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Compress, Indices, Key, Packed, keep};
+use super::{Amount, Compress, Indices, Packed, keep};
 
 /// Keeps the k coordinates of largest modulus as they are; of equals the first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ impl Compress for TopK {
         self.k.of(dim) as f64 / dim as f64
     }
 
-    fn compress(&self, v: &Vector, _: &Key, _: &mut Rng) -> Packed {
+    fn pack(&self, v: &Vector, _: Option<&[u32]>, _: &mut Rng) -> Packed {
         let k = self.k.of(v.len());
         let mut order: Vec<u32> = (0..v.len() as u32).collect();
         if k < v.len() {
@@ -32,6 +32,6 @@ impl Compress for TopK {
             order.truncate(k);
             order.sort_unstable();
         }
-        keep(v, order, 1.0, Indices::Sent)
+        keep(v, &order, 1.0, Indices::Sent)
     }
 }

@@ -4,8 +4,10 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 pub mod controlled;
+pub mod many;
 pub mod mushrooms;
 pub mod random;
+pub mod rough;
 
 use std::sync::Arc;
 

@@ -68,7 +68,7 @@ pub fn quadratic(rng: &mut Rng, dim: usize) -> Quadratic {
 }
 
 /// Logistic regressions whose clients see different features and different weights; λ from 1e-3 to 0.1.
-fn logistic(rng: &mut Rng, clients: usize, dim: usize) -> Clients {
+pub fn logistic(rng: &mut Rng, clients: usize, dim: usize) -> Clients {
     let rows = 3 + rng.below(15);
     let (mut values, mut labels) = (vec![], vec![]);
     for _ in 0..clients {
@@ -85,4 +85,20 @@ fn logistic(rng: &mut Rng, clients: usize, dim: usize) -> Clients {
     let model = serde_json::json!({ "kind": "logistic", "l2": 10f64.powf(-1.0 - 2.0 * rng.unit()) });
     let model: ModelConfig = serde_json::from_value(model).unwrap();
     (0..clients).map(|i| model.objective(&data, i * rows..(i + 1) * rows).unwrap()).collect()
+}
+
+/// Problem number k of those that are convex and no more: every second one is flat along one direction.
+pub fn draw_convex(k: u64) -> Draw {
+    if !k.is_multiple_of(2) {
+        return draw(k);
+    }
+    let mut rng = Seed(k).problem(4);
+    let (clients, dim) = (1 + rng.below(6), 2 + rng.below(5));
+    let flat = |rng: &mut Rng| {
+        let bends: Vec<f64> = (0..dim).map(|l| if l == 0 { 0.0 } else { 10f64.powf(4.0 * rng.unit() - 2.0) }).collect();
+        Quadratic::diagonal(&bends, (0..dim).map(|_| rng.normal()).collect()).unwrap()
+    };
+    let functions = (0..clients).map(|_| Arc::new(flat(&mut rng)) as Arc<dyn Objective>).collect();
+    let alpha = (0..clients).map(|_| 0.05 + 0.95 * rng.unit()).collect();
+    Draw { lab: Lab::new(functions), alpha, rng, name: format!("flat problem {k}: {clients} clients in dimension {dim}") }
 }

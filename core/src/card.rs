@@ -1,6 +1,6 @@
 //! One line about each thing that can be named in an experiment file.
 
-/// What `list` prints about a source, a split or a model.
+/// What `list` prints about a source, a split, a model or a compressor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Card {
     /// As in `kind = "…"`.

@@ -1,5 +1,6 @@
 //! `motet check`: an experiment fully resolved, its constants, theory's predictions, and what it will cost.
 
+mod budget;
 mod local_updates;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use motet_runtime::{Memory, Pool, Threads};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use self::budget::Trade;
 use super::console::Console;
 use super::run::HowArgs;
 use crate::config::{Document, Experiment};
@@ -36,6 +38,7 @@ const TRIAL: u64 = 5;
 struct Estimate {
     label: String,
     promise: Option<Promise>,
+    budget: Option<Trade>,
     /// Rounds until the theorem's bound is 1e-3, 1e-6, 1e-9 of the start.
     rounds_to: Option<[u64; 3]>,
     seconds_per_round: f64,
@@ -56,9 +59,10 @@ impl CheckArgs {
         let mut estimates = vec![];
         for (card, planned) in manifest.runs.iter().zip(simulation.runs()) {
             if card.seed == experiment.seeds[0] {
-                let trial =
-                    Trial { built: &simulation.problems()[card.problem], pool: &pool, label: &card.label, rounds: experiment.run.rounds };
-                estimates.push(visit(&experiment.methods[planned.method()], trial)?);
+                let (entry, built) = (simulation.entry(planned), &simulation.problems()[card.problem]);
+                let budget = Trade::of(entry, &experiment, built, &pool)?;
+                let trial = Trial { built, pool: &pool, label: &card.label, rounds: experiment.run.rounds };
+                estimates.push(Estimate { budget, ..visit(entry, trial)? });
             }
         }
         let local_updates = local_updates::of(simulation.problems(), &experiment.methods);
@@ -72,7 +76,7 @@ impl CheckArgs {
             "estimate": { "runs": manifest.runs.len(), "memory_bytes": memory, "seconds": total },
         });
         console
-            .result(&json, || local_updates::table(&local_updates) + &page(&experiment, &manifest.problems, &estimates, &json["estimate"]));
+            .result(&json, || page(&experiment, &manifest.problems, &estimates, &json["estimate"]) + &local_updates::table(&local_updates));
         Ok(true)
     }
 }
@@ -116,6 +120,7 @@ impl Visitor for Trial<'_> {
                 .filter(|p| p.factor < 1.0)
                 .map(|p| [1e-3f64, 1e-6, 1e-9].map(|eps| (eps.ln() / p.factor.ln()).ceil() as u64)),
             promise,
+            budget: None,
             seconds_per_round,
             bytes_per_round,
             seconds: seconds_per_round * self.rounds as f64,
@@ -144,6 +149,9 @@ fn page(experiment: &Experiment, problems: &[ProblemCard], estimates: &[Estimate
                 "  theory: {} falls by {:.6} a round ({}): rounds to 1e-3, 1e-6, 1e-9 of the start: {a}, {b}, {c}\n",
                 p.metric, p.factor, p.source
             ));
+        }
+        if let Some(trade) = &e.budget {
+            text.push_str(&format!("{}\n", trade.line()));
         }
         let [up, down] = e.bytes;
         text.push_str(&format!(
