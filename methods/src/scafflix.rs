@@ -21,7 +21,7 @@
 //! Where we leave the paper:
 //! - Its coin is flipped at every step; we draw the number of steps to the next head, which is the same
 //!   law. One round is one communication; the note `steps` is the paper's axis of iterations, and
-//!   `stop = { steps = T }` ends a run there.
+//!   `stop = { iterations = T }` ends a run at the first communication from T on.
 //! - The sums of its line 11 carry the index i where j is meant.
 //! - It asks for Σ hᵢ = 0. What line 8 conserves is Σ αᵢ hᵢ, and the method converges to the point where
 //!   ∇F = 1/n Σ αᵢ hᵢ: that sum must be 0. The paper's hᵢ = ∇fᵢ(Tᵢ(x⁰)) does not satisfy this; line 3
@@ -47,9 +47,7 @@
 //! p = 1/√(L̄/μ̄). In our letters that is γᵢ = αᵢ²/Lα: `setting = "author"`. No theorem covers it where
 //! αᵢ² Lᵢ > Lα.
 
-use motet_core::{
-    Abort, Algorithm, ClientId, Cohort, Mean, Meter, PerClient, Positive, Probability, Rate, Round, Rows, Sampling, Site, Vector,
-};
+use motet_core::{Abort, Algorithm, ClientId, Cohort, Mean, Meter, PerClient, Positive, Probability, Rate, Round, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
@@ -61,6 +59,7 @@ mod messages;
 mod opening;
 mod settings;
 pub mod uplink;
+mod walk;
 
 pub use kind::{Kind, Personal};
 pub use messages::{Ask, Client, Reply, Server};
@@ -161,37 +160,6 @@ impl<K: Kind> Family<K> {
             me.h.axpy(rate, mean); // line 8
             me.h.axpy(-rate, &sent);
         }
-    }
-
-    /// Line 5: nothing but gradients and vectors at hand between two communications.
-    fn walk(&self, me: &Client, from: &Vector, steps: u32, site: &mut Site<'_>) -> Vector {
-        let alpha = self.share(site.id);
-        let mut local = (alpha < 1.0).then(|| self.anchor(site));
-        if let Some(own) = &mut local {
-            own.scale(1.0 - alpha);
-        }
-        let (mut x, mut g, mut mixed) = (from.clone(), from.zeros_like(), from.zeros_like());
-        let rate = me.step / alpha;
-        for _ in 0..steps {
-            let at = match &local {
-                None => &x,
-                Some(own) => {
-                    mixed.copy_from(own);
-                    mixed.axpy(alpha, &x);
-                    &mixed
-                }
-            };
-            match self.batch {
-                Some(size) if (size as usize) < site.train.samples() => {
-                    let rows = site.rng.choose(size as usize, site.train.samples());
-                    site.train.gradient_into(at, Rows::Only(&rows), &mut g);
-                }
-                _ => site.train.gradient_into(at, Rows::All, &mut g),
-            }
-            x.axpy(-rate, &g); // line 5
-            x.axpy(rate, &me.h);
-        }
-        x
     }
 
     /// Who works in this round.
@@ -315,7 +283,7 @@ impl<K: Kind> Algorithm for Family<K> {
             }
             Ask::Advance { x, steps } => {
                 self.settle(me, x, 1.0, site.id); // with everyone, the mean rides on the next ask
-                let moved = self.walk(me, x, *steps, site);
+                let moved = self.walk(me, x, *steps, site); // line 5
                 // The authors' variant forgets: its hᵢ is 0 for ever.
                 me.sent = (self.variant() != Some(Variant::Author)).then(|| moved.clone());
                 Reply::Moved { x: moved } // line 6

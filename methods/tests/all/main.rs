@@ -21,6 +21,7 @@ mod lab;
 mod local;
 mod local_steps;
 mod local_update;
+mod meritfed;
 mod one_shot;
 mod one_shot;
 mod optimiser;
