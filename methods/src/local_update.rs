@@ -34,7 +34,8 @@
 use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, NonNegative, Positive, Rate, Round, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, Decay, LocalSteps, Momenta, Optimiser, Schedule, Shape, Start, Walk, Weights, rows};
+pub use crate::parts::Amount;
+use crate::parts::{BatchSize, Decay, Direction, Momenta, Optimiser, Schedule, Shape, Start, Walk, Weights, rows};
 use crate::registry::Card;
 
 mod batches;
@@ -50,7 +51,7 @@ pub use messages::{Ask, Reply, Server};
 pub use preset::{Common, Family, Line, Preset};
 pub(crate) use preset::{parameters, text};
 pub use recipe::{Recipe, Rule};
-pub use settings::{Amount, Draw, Send, Theta};
+pub use settings::{Draw, Send, Theta};
 pub use table::{TABLE, line};
 pub use theory::{Theory, phi};
 
@@ -104,7 +105,7 @@ pub struct Settings {
     pub start: Start,
     /// What becomes of a gradient before a local step.
     #[serde(default)]
-    pub local: LocalSteps,
+    pub local: Direction,
 }
 
 pub(crate) fn uniform() -> Weights {
@@ -334,6 +335,10 @@ impl<P: Preset> Algorithm for Family<P> {
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
         &s.x
+    }
+
+    fn mixes(&self) -> bool {
+        self.recipe.adapt == 0
     }
 
     fn personal(&self, _: &(), shared: &Vector, site: &mut Site<'_>) -> Vector {

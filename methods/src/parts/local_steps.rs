@@ -1,136 +1,143 @@
-//! What becomes of a client's gradient before it steps: clipping, weight decay, Adam. All of it stays with the client.
+//! A client's local training: batch after batch, step after step.
 
-use motet_core::{Fraction, NonNegative, Positive, Vector, View, ViewMut};
+use std::num::NonZeroU32;
+
+use motet_core::{Meter, Rows, Site, Vector};
+use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
 
-use super::schedule::power;
+use super::batches::{BatchSize, rows};
 
-/// The card's line of the key `local`.
-pub const LOCAL: (&str, &str) =
-    ("local", "of local steps: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps)");
-
-/// How local steps differ from plain ones; by default they do not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LocalSteps {
-    /// Longer gradients are shortened to this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clip: Option<Positive>,
-    /// λ: this much of the model is added to the gradient; with Adam to the direction, as AdamW has it.
-    pub weight_decay: NonNegative,
-    /// Adam, begun anew for each ask.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub adam: Option<Adam>,
+/// How much a client works in a round: `5` steps, or `{ epochs = 2 }` passes over its examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// So many gradients, each on a fresh batch.
+    Steps(NonZeroU32),
+    /// So many passes over its shuffled examples.
+    Epochs(NonZeroU32),
 }
 
-/// m ← b₁ m + (1 − b₁) g, v ← b₂ v + (1 − b₂) g², direction m̂/(√v̂ + ε), both corrected for their start at 0.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Adam {
-    /// b₁
-    pub b1: Fraction,
-    /// b₂
-    pub b2: Fraction,
-    /// ε
-    pub eps: Positive,
-}
-
-impl Default for Adam {
-    /// As Kingma and Ba propose.
+/// One step.
+impl Default for Amount {
     fn default() -> Self {
-        let fraction = |value: f64| Fraction::new(value).expect("a default between 0 and 1");
-        Self { b1: fraction(0.9), b2: fraction(0.999), eps: Positive::new(1e-8).expect("1e-8 is positive") }
+        Amount::Steps(NonZeroU32::MIN)
     }
 }
 
-/// What Adam remembers during one ask.
-#[derive(Clone, Debug, Default)]
-pub struct Walk {
-    moments: Option<(Vector, Vector)>,
-    steps: u64,
+impl Amount {
+    /// One pass: what FedAvg and its kin do unless told.
+    pub fn one_epoch() -> Self {
+        Amount::Epochs(NonZeroU32::MIN)
+    }
+}
+
+/// What local training consists of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LocalSteps {
+    /// The stepsize.
+    pub step: f64,
+    /// How many.
+    pub steps: Amount,
+    /// Examples per gradient.
+    pub batch: BatchSize,
 }
 
 impl LocalSteps {
-    /// Nothing at all?
-    pub fn is_plain(&self) -> bool {
-        *self == Self::default()
+    /// y ← y − s d for every batch, where `correct` makes the direction d of the gradient at y. Gives how many steps were
+    /// taken.
+    pub fn descend(&self, site: &mut Site<'_>, y: &mut Vector, mut correct: impl FnMut(&Vector, &mut Vector)) -> u32 {
+        let mut g = y.zeros_like();
+        let step = self.step;
+        self.walk(site, |train, rows, buffers| {
+            train.train_into(y, rows, buffers, &mut g);
+            correct(y, &mut g);
+            y.axpy(-step, &g);
+        })
     }
 
-    /// g, a gradient at y, becomes the direction to step against.
-    pub fn turn(&self, y: &Vector, g: &mut Vector, walk: &mut Walk) {
-        if let Some(longest) = self.clip {
-            let length = g.norm();
-            if length > *longest {
-                g.scale(*longest / length);
+    /// Calls `each` with every batch. Gives how many there were.
+    pub fn walk(&self, site: &mut Site<'_>, mut each: impl FnMut(&mut Meter<'_>, Rows<'_>, &mut Option<Vector>)) -> u32 {
+        let Site { train, rng, buffers, .. } = site;
+        let samples = train.samples();
+        match self.steps {
+            Amount::Steps(steps) => {
+                for _ in 0..steps.get() {
+                    let batch = self.batch.draw(samples, rng);
+                    each(train, rows(&batch), buffers);
+                }
+                steps.get()
+            }
+            Amount::Epochs(epochs) => {
+                let mut taken = 0;
+                for _ in 0..epochs.get() {
+                    self.batch.pass(samples, rng, |rows| {
+                        each(train, rows, buffers);
+                        taken += 1;
+                    });
+                }
+                taken
             }
         }
-        if let Some(adam) = self.adam {
-            walk.steps += 1;
-            let (m, v) = walk.moments.get_or_insert_with(|| (g.zeros_like(), g.zeros_like()));
-            adam.turn(g, m, v, walk.steps);
-        }
-        if *self.weight_decay > 0.0 {
-            g.axpy(*self.weight_decay, y);
+    }
+}
+
+/// The words of parameters that many methods have, for their cards.
+pub mod words {
+    /// The stepsize of local training.
+    pub const STEP: (&str, &str) = ("step", "stepsize of local training");
+    /// How much local training.
+    pub const STEPS: (&str, &str) = ("steps", "local steps per round: a number, or { epochs = n }; default one epoch");
+    /// Examples per gradient.
+    pub const BATCH: (&str, &str) = ("batch", "examples per gradient: a number or \"all\" (default)");
+    /// Who takes part.
+    pub const SAMPLING: (&str, &str) = (
+        "sampling",
+        "\"everyone\" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }",
+    );
+    /// What a client counts for.
+    pub const WEIGHTS: (&str, &str) = ("weights", "\"uniform\" (default) or \"examples\": what a client's model counts for in the mean");
+}
+
+impl Serialize for Amount {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Amount::Steps(steps) => steps.serialize(to),
+            Amount::Epochs(epochs) => {
+                let mut table = to.serialize_map(Some(1))?;
+                table.serialize_entry("epochs", epochs)?;
+                table.end()
+            }
         }
     }
 }
 
-impl Adam {
-    fn turn(&self, g: &mut Vector, m: &mut Vector, v: &mut Vector, t: u64) {
-        let (b1, b2) = (*self.b1, *self.b2);
-        m.scale(b1);
-        m.axpy(1.0 - b1, g);
-        let (first, second) = (1.0 - power(b1, t), 1.0 - power(b2, t));
-        macro_rules! run {
-            ($g:expr, $m:expr, $v:expr, $T:ty) => {
-                for ((g, m), v) in $g.iter_mut().zip($m).zip($v) {
-                    *v = b2 as $T * *v + (1.0 - b2) as $T * *g * *g;
-                    *g = *m / first as $T / ((*v / second as $T).sqrt() + *self.eps as $T);
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Ways;
+        impl<'de> Visitor<'de> for Ways {
+            type Value = Amount;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number of steps from 1, or { epochs = n }")
+            }
+            fn visit_u64<E: Error>(self, v: u64) -> Result<Amount, E> {
+                let steps = u32::try_from(v).ok().and_then(NonZeroU32::new);
+                steps.map(Amount::Steps).ok_or_else(|| E::invalid_value(Unexpected::Unsigned(v), &self))
+            }
+            fn visit_i64<E: Error>(self, v: i64) -> Result<Amount, E> {
+                u64::try_from(v).map_err(|_| E::invalid_value(Unexpected::Signed(v), &self)).and_then(|v| self.visit_u64(v))
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Amount, M::Error> {
+                let mut epochs = None;
+                while let Some(key) = map.next_key::<String>()? {
+                    if key != "epochs" {
+                        return Err(M::Error::unknown_field(&key, &["epochs"]));
+                    }
+                    epochs = Some(map.next_value()?);
                 }
-            };
+                epochs.map(Amount::Epochs).ok_or_else(|| M::Error::missing_field("epochs"))
+            }
         }
-        match (g.view_mut(), m.view(), v.view_mut()) {
-            (ViewMut::F32(g), View::F32(m), ViewMut::F32(v)) => run!(g, m, v, f32),
-            (ViewMut::F64(g), View::F64(m), ViewMut::F64(v)) => run!(g, m, v, f64),
-            _ => unreachable!("the moments were made like the gradient"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn turned(steps: &LocalSteps, y: f64, gradients: &[f64]) -> Vec<f64> {
-        let mut walk = Walk::default();
-        let turn = |g: &f64| {
-            let mut g = Vector::from(vec![*g, 0.0]);
-            steps.turn(&Vector::from(vec![y, 0.0]), &mut g, &mut walk);
-            g.at(0)
-        };
-        gradients.iter().map(turn).collect()
-    }
-
-    #[test]
-    fn plain_steps_change_nothing_and_clipping_only_what_is_long() {
-        assert_eq!(turned(&LocalSteps::default(), 7.0, &[3.0, -1.0]), [3.0, -1.0]);
-        let clip = LocalSteps { clip: Some(Positive::new(2.0).expect("positive")), ..LocalSteps::default() };
-        assert_eq!(turned(&clip, 7.0, &[3.0, -1.0, -8.0]), [2.0, -1.0, -2.0]);
-    }
-
-    #[test]
-    fn weight_decay_adds_a_share_of_the_model() {
-        let decay = LocalSteps { weight_decay: NonNegative::new(0.1).expect("not negative"), ..LocalSteps::default() };
-        assert_eq!(turned(&decay, 5.0, &[3.0]), [3.5]);
-    }
-
-    #[test]
-    fn adam_follows_its_formula() {
-        let adam = LocalSteps { adam: Some(Adam::default()), ..LocalSteps::default() };
-        // Corrected, the first step is the sign; the second by hand.
-        let got = turned(&adam, 0.0, &[4.0, -2.0]);
-        assert!((got[0] - 1.0).abs() < 1e-8);
-        let (m, v) = ((0.9 * 0.4 - 0.2) / (1.0 - 0.81), (0.999 * 0.016 + 0.004) / (1.0 - 0.998001));
-        assert!((got[1] - m / f64::sqrt(v)).abs() < 1e-7, "{got:?}");
+        from.deserialize_any(Ways)
     }
 }

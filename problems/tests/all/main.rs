@@ -6,6 +6,7 @@ mod formulas;
 mod libsvm;
 mod mushrooms;
 mod networks;
+mod population;
 mod problem;
 mod real_files;
 mod reference;

@@ -2,12 +2,14 @@
 
 mod frame;
 mod legend;
+mod level;
 mod lines;
 mod scale;
 mod theme;
 mod trace;
 
 pub(crate) use legend::sample;
+pub(crate) use level::Level;
 pub(crate) use lines::{Draw, Line, Mark, Note, Plot};
 pub(crate) use scale::{LEAST, Scale};
 pub(crate) use theme::{Style, Theme, styles};

@@ -6,6 +6,7 @@ mod contest;
 mod curves;
 mod finals;
 mod header;
+mod sweeps;
 mod tabs;
 
 use crate::Comparison;
@@ -19,6 +20,7 @@ pub(crate) const SECTIONS: &[fn(&mut Markup, &Comparison<'_>)] = &[
     contest::write,
     claims::write,
     curves::write,
+    sweeps::write,
     finals::write,
     clients::write,
     header::write_details,
