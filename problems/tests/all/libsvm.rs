@@ -37,6 +37,7 @@ fn labels(text: &str) -> (Vec<u32>, u32) {
     match read(text).unwrap().targets {
         Targets::Classes { labels, classes } => (labels, classes),
         Targets::Numbers(numbers) => panic!("numbers {numbers:?}"),
+        Targets::Tags { .. } => panic!("labels are no tags"),
     }
 }
 
