@@ -16,6 +16,7 @@ use motet_runtime::{Memory, Pool, Threads};
 use serde::Serialize;
 use serde_json::json;
 
+use super::bench_merit::mirror_steps;
 use super::console::Console;
 use crate::error::Error;
 
@@ -39,6 +40,8 @@ enum Workload {
     Logistic,
     /// The same problem by DIANA with Rand-k, k = 0.2 d: what compression costs beside `logistic`
     Diana,
+    /// Mirror steps of MeritFed's server: 150 clients in 10 dimensions, 20 clients with 1.7 million parameters
+    Meritfed,
 }
 
 #[derive(Serialize)]
@@ -64,6 +67,12 @@ impl BenchArgs {
                     let compressor = json!({ "kind": "rand-k", "k": 0.2 });
                     let params = json!({ "alpha": 0.5, "compressor": compressor, "solve": { "steps": 100 } });
                     logistic::<Diana>("diana", params, pool, self.rounds)?
+                }
+                Workload::Meritfed => {
+                    for timing in mirror_steps() {
+                        console.result(&timing, || serde_json::to_string(&timing).unwrap_or_default());
+                    }
+                    continue;
                 }
             };
             // One JSON line in either format: this output is for machines.

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod bench;
+mod bench_merit;
 mod check;
 mod console;
 mod data;

@@ -16,6 +16,7 @@ mod lab;
 mod local;
 mod local_update;
 mod meritfed;
+mod meritfed_mean;
 mod one_shot;
 mod optimiser;
 mod plateau;

@@ -6,6 +6,7 @@ mod contest;
 mod curves;
 mod finals;
 mod header;
+mod merit;
 mod tabs;
 
 use crate::Comparison;
@@ -21,6 +22,7 @@ pub(crate) const SECTIONS: &[fn(&mut Markup, &Comparison<'_>)] = &[
     curves::write,
     finals::write,
     clients::write,
+    merit::write,
     header::write_details,
     header::write_footer,
 ];
