@@ -6,6 +6,7 @@ mod formulas;
 mod libsvm;
 mod mushrooms;
 mod population;
+mod networks;
 mod problem;
 mod real_files;
 mod reference;
