@@ -5,7 +5,6 @@ use motet_methods::parts::{Outlook, outlook};
 use motet_methods::{Method, Visitor};
 use serde::Serialize;
 
-use crate::config::Experiment;
 use crate::error::Error;
 use crate::simulate::{Built, Simulation, visit};
 
@@ -24,7 +23,7 @@ pub(super) struct Acceleration {
 }
 
 /// One forecast for each problem whose constants are known and each way its clients share.
-pub(super) fn accelerations(experiment: &Experiment, simulation: &Simulation<'_>) -> Result<Vec<Acceleration>, Error> {
+pub(super) fn accelerations(simulation: &Simulation<'_>) -> Result<Vec<Acceleration>, Error> {
     let (mut seen, mut found) = (vec![], vec![]);
     for (card, planned) in simulation.manifest().runs.into_iter().zip(simulation.runs()) {
         let built = &simulation.problems()[card.problem];

@@ -65,7 +65,7 @@ impl CheckArgs {
                 estimates.push(Estimate { budget, ..visit(entry, trial)? });
             }
         }
-        let accelerations = acceleration::accelerations(&experiment, &simulation)?;
+        let accelerations = acceleration::accelerations(&simulation)?;
         let memory: u64 = simulation.problems().iter().map(|b| b.problem.memory_bytes).sum();
         let total: f64 = estimates.iter().map(|e| e.seconds).sum::<f64>() * experiment.seeds.len() as f64;
         let json = json!({
