@@ -121,6 +121,7 @@ impl Problem {
             inputs: dealt.inputs,
             census,
             groups: vec![],
+            liars: config.byzantine,
             memory_bytes,
         })
     }

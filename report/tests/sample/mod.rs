@@ -38,6 +38,7 @@ fn manifest() -> Manifest {
         examples: 12_480,
         smoothness: Some([0.61, 0.842, 1.37]),
         convexity: Some([0.01, 0.01, 0.01]),
+        groups: vec![],
     };
     Manifest {
         motet: "0.1.0".into(),
