@@ -41,7 +41,7 @@ fn weights<E: Element>(model: &Model<E>) -> Vec<E> {
                 0.1 * u
             }
         };
-        w.extend((0..parameter.len).map(|k| rounded(scale(number(name, parameter.layout.theirs(k))))));
+        w.extend((0..parameter.len).map(|k| rounded::<E>(scale(number(name, parameter.layout.theirs(k))))));
     }
     w
 }
@@ -125,7 +125,7 @@ fn resnets_agree_with_pytorch() {
 #[test]
 fn bert_agrees_with_transformers() {
     let model = bert::<f32>(Bert { dropout: motet_core::Fraction::new(0.0).unwrap(), ..Bert::minilm(12) }, 3).unwrap();
-    let mut words: Vec<f32> = tokens("bert input", 36, 30_521).iter().map(|t| t + 1.0).collect();
+    let mut words: Vec<f32> = tokens::<f32>("bert input", 36, 30_521).iter().map(|t| t + 1.0).collect();
     words[12 + 7..24].fill(0.0);
     agrees("bert", &model, words, tokens("bert target", 3, 3), |k| k);
 }
