@@ -35,7 +35,7 @@ use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, NonNegative, Positi
 use serde::{Deserialize, Serialize};
 
 pub use crate::parts::Amount;
-use crate::parts::{BatchSize, Decay, LocalRule, Momenta, Optimiser, Schedule, Shape, Start, Walk, Weights, rows};
+use crate::parts::{BatchSize, Decay, Direction, Momenta, Optimiser, Schedule, Shape, Start, Walk, Weights, rows};
 use crate::registry::Card;
 
 mod batches;
@@ -105,7 +105,7 @@ pub struct Settings {
     pub start: Start,
     /// What becomes of a gradient before a local step.
     #[serde(default)]
-    pub local: LocalRule,
+    pub local: Direction,
 }
 
 pub(crate) fn uniform() -> Weights {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::recipe::Recipe;
 use super::settings::Draw;
-use crate::parts::{BatchSize, LocalRule, Start};
+use crate::parts::{BatchSize, Direction, Start};
 use crate::registry::{Card, Method};
 
 /// A named member of the family.
@@ -49,7 +49,7 @@ pub struct Common {
     pub start: Start,
     /// What becomes of a gradient before a local step.
     #[serde(default)]
-    pub local: LocalRule,
+    pub local: Direction,
 }
 
 /// A card's parameters: those of one member, then those of all.

@@ -12,7 +12,7 @@ pub const LOCAL: (&str, &str) =
 /// How local steps differ from plain ones; by default they do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct LocalRule {
+pub struct Direction {
     /// Longer gradients are shortened to this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clip: Option<Positive>,
@@ -50,7 +50,7 @@ pub struct Walk {
     steps: u64,
 }
 
-impl LocalRule {
+impl Direction {
     /// Nothing at all?
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
@@ -101,7 +101,7 @@ impl Adam {
 mod tests {
     use super::*;
 
-    fn turned(steps: &LocalRule, y: f64, gradients: &[f64]) -> Vec<f64> {
+    fn turned(steps: &Direction, y: f64, gradients: &[f64]) -> Vec<f64> {
         let mut walk = Walk::default();
         let turn = |g: &f64| {
             let mut g = Vector::from(vec![*g, 0.0]);
@@ -113,20 +113,20 @@ mod tests {
 
     #[test]
     fn plain_steps_change_nothing_and_clipping_only_what_is_long() {
-        assert_eq!(turned(&LocalRule::default(), 7.0, &[3.0, -1.0]), [3.0, -1.0]);
-        let clip = LocalRule { clip: Some(Positive::new(2.0).expect("positive")), ..LocalRule::default() };
+        assert_eq!(turned(&Direction::default(), 7.0, &[3.0, -1.0]), [3.0, -1.0]);
+        let clip = Direction { clip: Some(Positive::new(2.0).expect("positive")), ..Direction::default() };
         assert_eq!(turned(&clip, 7.0, &[3.0, -1.0, -8.0]), [2.0, -1.0, -2.0]);
     }
 
     #[test]
     fn weight_decay_adds_a_share_of_the_model() {
-        let decay = LocalRule { weight_decay: NonNegative::new(0.1).expect("not negative"), ..LocalRule::default() };
+        let decay = Direction { weight_decay: NonNegative::new(0.1).expect("not negative"), ..Direction::default() };
         assert_eq!(turned(&decay, 5.0, &[3.0]), [3.5]);
     }
 
     #[test]
     fn adam_follows_its_formula() {
-        let adam = LocalRule { adam: Some(Adam::default()), ..LocalRule::default() };
+        let adam = Direction { adam: Some(Adam::default()), ..Direction::default() };
         // Corrected, the first step is the sign; the second by hand.
         let got = turned(&adam, 0.0, &[4.0, -2.0]);
         assert!((got[0] - 1.0).abs() < 1e-8);
