@@ -284,7 +284,7 @@ impl Simulate<'_, '_> {
         let shards = &built.problem.shards;
         let convex = shards.iter().all(|s| s.train.constants().convexity.is_some());
         let shares: Vec<f64> = (0..shards.len() as u32).map(|k| method.share(ClientId(k))).collect();
-        if experiment.run.reference == ReferenceSection::Off || !convex || shares.iter().all(|&share| share == 0.0) {
+        if experiment.run.reference == ReferenceSection::Off || !method.mixes() || !convex || shares.iter().all(|&share| share == 0.0) {
             return None;
         }
         self.progress.say("finding the minimum to measure from");

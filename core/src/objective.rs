@@ -60,6 +60,10 @@ pub trait Objective: Send + Sync {
     fn constants(&self) -> Constants {
         Constants::default()
     }
+    /// Is ∇²f the same everywhere? The theory of local updates on quadratics then applies.
+    fn quadratic(&self) -> bool {
+        false
+    }
     /// Numbers the model keeps that are never shared (batch-norm statistics), at their start.
     fn buffers(&self) -> Option<Vector> {
         None

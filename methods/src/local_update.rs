@@ -34,6 +34,7 @@
 use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, NonNegative, Positive, Rate, Round, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
+pub use crate::parts::Amount;
 use crate::parts::{BatchSize, Decay, Momenta, Optimiser, Schedule, Shape, Start, Weights, rows};
 use crate::registry::Card;
 
@@ -50,7 +51,7 @@ pub use messages::{Ask, Reply, Server};
 pub use preset::{Common, Family, Line, Preset};
 pub(crate) use preset::{parameters, text};
 pub use recipe::{Recipe, Rule};
-pub use settings::{Amount, Draw, Send, Theta};
+pub use settings::{Draw, Send, Theta};
 pub use table::{TABLE, line};
 pub use theory::{Theory, phi};
 
@@ -330,6 +331,10 @@ impl<P: Preset> Algorithm for Family<P> {
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
         &s.x
+    }
+
+    fn mixes(&self) -> bool {
+        self.recipe.adapt == 0
     }
 
     fn personal(&self, _: &(), shared: &Vector, site: &mut Site<'_>) -> Vector {

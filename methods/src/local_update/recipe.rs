@@ -3,8 +3,8 @@
 use motet_core::{NonNegative, Positive, Rate};
 
 use super::preset::Common;
-use super::settings::{Amount, Draw, Send, Theta};
-use crate::parts::{Decay, Optimiser, Schedule, Shape, Start, Weights};
+use super::settings::{Draw, Send, Theta};
+use crate::parts::{Amount, Decay, Optimiser, Schedule, Shape, Start, Weights};
 
 /// LocalUpdate with every setting decided.
 #[derive(Clone, Debug, PartialEq)]
