@@ -13,7 +13,7 @@ use crate::dice::{self, Step};
 use crate::error::ProblemError;
 use crate::holdout::Parts;
 use crate::matrix::{Indices, Matrix};
-use crate::model::ModelConfig;
+use crate::model::Fitted;
 use crate::problem_config::ProblemConfig;
 use crate::source::{Material, Place};
 use crate::split::{Natural, Split};
@@ -53,7 +53,7 @@ impl Problem {
         let problem = match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
             Stock::Population { population, start } => Self::of_population(config, population, start),
-            Stock::Examples(dealt) => Self::of_examples(config, dealt),
+            Stock::Examples(dealt) => Self::of_examples(config, dealt, Seed(config.seed_of(run))),
         }?;
         let clients = problem.shards.len();
         match config.byzantine {
@@ -131,7 +131,7 @@ impl Problem {
         })
     }
 
-    fn of_examples(config: &ProblemConfig, dealt: Dealt) -> Result<Self, ProblemError> {
+    fn of_examples(config: &ProblemConfig, dealt: Dealt, seed: Seed) -> Result<Self, ProblemError> {
         let kind = config.source.name();
         let model = config.model.as_ref().ok_or(ProblemError::Missing { section: "model", kind })?;
         let file = dealt.inputs.first().map_or_else(|| kind.to_string(), |input| format!("{} ({kind})", input.name));
@@ -139,8 +139,9 @@ impl Problem {
         let census = dealt.census();
         let memory_bytes = bytes(&dealt.dataset.features) + (dealt.dataset.len() * size_of::<f64>()) as u64;
         let examples = Arc::new(Examples::new(arranged(dealt.dataset, &dealt.parts))?);
-        let start = model.start(&examples)?;
-        let shards = Arc::new(clients(model, &examples, &dealt.parts)?);
+        let fitted = model.fitted(&examples, seed)?;
+        let start = fitted.start();
+        let shards = Arc::new(clients(&*fitted, &dealt.parts));
         Ok(Self {
             about,
             population: Arc::<Vec<Shard>>::clone(&shards),
@@ -225,31 +226,31 @@ fn arranged(mut dataset: Dataset, parts: &[Parts]) -> Dataset {
 }
 
 /// One shard per client, each a range of the rows.
-fn clients(model: &ModelConfig, examples: &Arc<Examples>, parts: &[Parts]) -> Result<Vec<Shard>, ProblemError> {
+fn clients(model: &dyn Fitted, parts: &[Parts]) -> Vec<Shard> {
     let mut taken = 0;
     let mut next = |rows: &[u32]| -> Range<usize> {
         let start = taken;
         taken += rows.len();
         start..taken
     };
-    let exam = |rows: &Range<usize>| (!rows.is_empty()).then(|| model.exam(examples, rows.clone())).transpose();
-    let mut shards = Vec::with_capacity(parts.len());
-    for part in parts {
+    let exam = |rows: &Range<usize>| (!rows.is_empty()).then(|| model.exam(rows.clone()));
+    let shard = |part: &Parts| {
         let [train, validation, test] = [next(&part.train), next(&part.validation), next(&part.test)];
-        shards.push(Shard {
-            train_exam: exam(&train)?,
-            validation_exam: exam(&validation)?,
-            test_exam: exam(&test)?,
-            train: model.objective(examples, train)?,
-            validation: (!validation.is_empty()).then(|| model.objective(examples, validation)).transpose()?,
-        });
-    }
-    Ok(shards)
+        Shard {
+            train_exam: exam(&train),
+            validation_exam: exam(&validation),
+            test_exam: exam(&test),
+            train: model.objective(train),
+            validation: (!validation.is_empty()).then(|| model.objective(validation)),
+        }
+    };
+    parts.iter().map(shard).collect()
 }
 
 fn bytes(features: &Matrix) -> u64 {
     let numbers = match features {
         Matrix::Dense(dense) => dense.values.len() * size_of::<f64>(),
+        Matrix::Single(single) => single.values.len() * size_of::<f32>(),
         Matrix::Sparse(csr) => {
             let indices = match &csr.indices {
                 Indices::U16(indices) => indices.len() * size_of::<u16>(),

@@ -2,9 +2,12 @@
 
 mod curvatures;
 mod gaussian_classes;
+mod images;
 mod libsvm;
 mod open;
 mod synthetic;
+mod tags;
+mod text;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -18,9 +21,12 @@ use crate::error::ProblemError;
 use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
 pub use curvatures::Curvatures;
 pub use gaussian_classes::GaussianClasses;
+pub use images::SyntheticImages;
 pub use libsvm::{LabelMode, Libsvm};
 use motet_core::Card;
 pub use synthetic::Synthetic;
+pub use tags::SyntheticTags;
+pub use text::SyntheticText;
 
 /// What a source may use.
 pub(crate) struct Place<'a> {
@@ -118,6 +124,9 @@ sources! {
     "libsvm" => Libsvm,
     "synthetic" => Synthetic,
     "gaussian-classes" => GaussianClasses,
+    "synthetic-images" => SyntheticImages,
+    "synthetic-text" => SyntheticText,
+    "synthetic-tags" => SyntheticTags,
     "quadratics" => Quadratics,
     "mean-estimation" => MeanGroups,
     "q2" => Q2,
