@@ -182,6 +182,11 @@ pub enum Outcome {
         /// The rule.
         rule: String,
     },
+    /// Somebody stopped it after a round; it can go on from there.
+    Interrupted {
+        /// After this round.
+        round: u64,
+    },
     /// Numbers left the finite range; a result, not an error.
     Diverged {
         /// In this round.
@@ -203,6 +208,7 @@ impl std::fmt::Display for Outcome {
         match self {
             Outcome::Finished => f.write_str("finished"),
             Outcome::Stopped { rule } => write!(f, "stopped: {rule}"),
+            Outcome::Interrupted { round } => write!(f, "interrupted after round {round}"),
             Outcome::Diverged { round, client: None } => write!(f, "diverged in round {round}"),
             Outcome::Diverged { round, client: Some(c) } => write!(f, "diverged in round {round} at client {c}"),
             Outcome::Failed { round, reason } => write!(f, "failed in round {round}: {reason}"),

@@ -1,5 +1,6 @@
 //! One round as the server code sees it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -151,7 +152,7 @@ pub struct Round<'a, A: Algorithm> {
     quorum: f64,
     /// Whose replies of the last exchange were dropped.
     lied: Vec<ClientId>,
-    notes: &'a mut BTreeMap<&'static str, f64>,
+    notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
 }
 
 impl<'a, A: Algorithm> Round<'a, A> {
@@ -232,7 +233,7 @@ impl<'a, A: Algorithm> Round<'a, A> {
 
     /// A diagnostic for the row, summed over the rounds since the last row.
     pub fn note(&mut self, name: &'static str, value: f64) {
-        *self.notes.entry(name).or_insert(0.0) += value;
+        *self.notes.entry(Cow::Borrowed(name)).or_insert(0.0) += value;
     }
 
     fn exchange(&mut self, to: &Cohort, asks: Asks<'_, A::Ask>, mut fold: impl FnMut(ClientId, A::Reply)) -> Result<Cohort, Abort> {
@@ -337,7 +338,7 @@ type Hear<'a, R> = dyn FnMut(&mut Ledger, ClientId, Answer<R>) + 'a;
 pub(crate) struct Books<'a> {
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) heard: &'a mut Heard,
-    pub(crate) notes: &'a mut BTreeMap<&'static str, f64>,
+    pub(crate) notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
 }
 
 /// The cohort of a whole roster.

@@ -36,6 +36,7 @@ mod number;
 mod page;
 mod records;
 mod render;
+mod sweep;
 
 pub use clients::{ClientLine, ClientTable, Gain, MOST_CLIENTS};
 pub use compare::{Axis, Comparison, Curve, Point};

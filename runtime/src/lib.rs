@@ -5,6 +5,7 @@
 
 mod bytes;
 mod byzantine;
+mod checkpoints;
 mod inline;
 mod lossy;
 mod pool;
@@ -13,8 +14,9 @@ mod threads;
 
 pub use bytes::Bytes;
 pub use byzantine::Byzantine;
+pub use checkpoints::{Checkpoints, Found, Holdings, KEPT};
 pub use inline::Inline;
 pub use lossy::Lossy;
 pub use pool::Pool;
-pub use store::{Frozen, Memory};
+pub use store::{Disk, Frozen, Memory, OpenError};
 pub use threads::Threads;

@@ -1,7 +1,6 @@
 //! The commands, one file each.
 
 mod bench;
-mod bench_merit;
 mod check;
 mod console;
 mod data;

@@ -3,6 +3,7 @@
 mod frame;
 mod heat;
 mod legend;
+mod level;
 mod lines;
 mod scale;
 mod theme;
@@ -10,6 +11,7 @@ mod trace;
 
 pub(crate) use heat::heat;
 pub(crate) use legend::sample;
+pub(crate) use level::Level;
 pub(crate) use lines::{Draw, Line, Mark, Note, Plot};
 pub(crate) use scale::{LEAST, Scale};
 pub(crate) use theme::{Style, Theme, styles};

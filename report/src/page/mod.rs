@@ -7,6 +7,7 @@ mod curves;
 mod finals;
 mod header;
 mod merit;
+mod sweeps;
 mod tabs;
 
 use crate::Comparison;
@@ -20,6 +21,7 @@ pub(crate) const SECTIONS: &[fn(&mut Markup, &Comparison<'_>)] = &[
     contest::write,
     claims::write,
     curves::write,
+    sweeps::write,
     finals::write,
     clients::write,
     merit::write,

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// One size of the inner problem.
 #[derive(Serialize)]
-pub(crate) struct MirrorTiming {
+pub(super) struct MirrorTiming {
     workload: &'static str,
     clients: usize,
     dim: usize,
@@ -27,7 +27,7 @@ pub(crate) struct MirrorTiming {
 }
 
 /// 150 clients in 10 dimensions (f64), and 20 clients with 1.7 million parameters (f32).
-pub(crate) fn mirror_steps() -> Vec<MirrorTiming> {
+pub(super) fn mirror_steps() -> Vec<MirrorTiming> {
     vec![time::<f64>(150, 10, 2000), time::<f32>(20, 1_700_000, 15)]
 }
 
