@@ -37,14 +37,14 @@ fn plot(comparison: &Comparison<'_>, metric: &str, parameter: &str) -> Option<Pl
     let (low, high) = (given.iter().copied().reduce(f64::min)?, given.iter().copied().reduce(f64::max)?);
     let values = || families.iter().flat_map(|f| &f.points).flat_map(|(_, values)| values).copied();
     let (down, up) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
-    let positive = values().filter(|v| *v > LEAST).reduce(f64::min);
-    let log = down >= 0.0 && positive.is_some_and(|positive| up > 20.0 * positive);
+    // What is 0 up to rounding stands at the bottom of a logarithmic picture.
+    let log = down >= 0.0 && up > 20.0 * down.max(LEAST);
     let line = |(k, family): (usize, &Family)| Line {
         group: k,
         label: family.label.clone(),
         style: Style { colour: k, dash: usize::from(family.points.iter().all(|(at, _)| at.is_none())), mark: k },
         draw: Draw::Stations,
-        points: family.marks(low, high),
+        points: family.marks(low, high, if log { LEAST } else { f64::NEG_INFINITY }),
         bound: vec![],
     };
     Some(Plot {
@@ -53,7 +53,7 @@ fn plot(comparison: &Comparison<'_>, metric: &str, parameter: &str) -> Option<Pl
         x: (parameter.to_owned(), horizontal(&given, low, high)),
         y: (
             format!("final {}", title(metric)),
-            if log { Scale::log(positive.unwrap_or(LEAST) / 1.5, up * 1.5) } else { Scale::linear_to_ticks(down, up) },
+            if log { Scale::log(down.max(LEAST) / 1.5, up * 1.5) } else { Scale::linear_to_ticks(down, up) },
         ),
         lines: families.iter().enumerate().map(line).collect(),
         notes: vec![],
@@ -94,8 +94,11 @@ fn families(comparison: &Comparison<'_>, metric: &str, parameter: &str) -> Vec<F
 }
 
 impl Family {
-    fn marks(&self, low: f64, high: f64) -> Vec<Mark> {
-        let mark = |x: f64, values: &[f64]| Mark { x, y: mean(values), low: least(values), high: largest(values), faded: false };
+    fn marks(&self, low: f64, high: f64, floor: f64) -> Vec<Mark> {
+        let mark = |x: f64, values: &[f64]| {
+            let [y, low, high] = [mean(values), least(values), largest(values)].map(|v| v.max(floor));
+            Mark { x, y, low, high, faded: false }
+        };
         let each = |(at, values): &(Option<f64>, Vec<f64>)| match at {
             Some(at) => vec![mark(*at, values)],
             None => vec![mark(low, values), mark(high, values)],

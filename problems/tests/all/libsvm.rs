@@ -36,8 +36,7 @@ fn read(text: &str) -> Result<Dataset, String> {
 fn labels(text: &str) -> (Vec<u32>, u32) {
     match read(text).unwrap().targets {
         Targets::Classes { labels, classes } => (labels, classes),
-        Targets::Numbers(numbers) => panic!("numbers {numbers:?}"),
-        Targets::Tags { .. } => panic!("labels are no tags"),
+        other => panic!("no classes but {other:?}"),
     }
 }
 
