@@ -1,4 +1,5 @@
-//! Times one training step (gradient, then x ← x − γ g) of the bench networks on each thread, beside plain matrix products.
+//! Times one training step (gradient, then x ← x − γ g) of the bench networks on each thread, beside plain matrix products:
+//! on the wall, and on the processor where the system tells, which other load moves far less.
 //!
 //! ```text
 //! cargo run --release -p motet-nn --example step -- cnn|lstm|mlp|sgemm [threads] [seconds]
@@ -11,20 +12,35 @@ use motet_nn::layer::Activation;
 use motet_nn::zoo::{CharLstm, char_lstm, mcmahan_cnn, mlp};
 use motet_nn::{Inputs, Loss, Mat, Model, Shape, Workspace, matmul};
 
-/// Calls the work for so many seconds; gives the median and the least of the milliseconds it took.
-fn time(seconds: f64, mut work: impl FnMut()) -> (f64, f64) {
+/// Milliseconds of one call.
+struct Lap {
+    median: f64,
+    least: f64,
+    /// Mean time on the processor.
+    processor: Option<f64>,
+}
+
+/// Calls the work for so many seconds.
+fn time(seconds: f64, mut work: impl FnMut()) -> Lap {
     (0..3).for_each(|_| work());
-    let (began, mut laps) = (Instant::now(), Vec::new());
+    let (began, busy, mut laps) = (Instant::now(), processor_ms(), Vec::new());
     while began.elapsed().as_secs_f64() < seconds {
         let lap = Instant::now();
         work();
         laps.push(lap.elapsed().as_secs_f64() * 1e3);
     }
+    let processor = busy.zip(processor_ms()).map(|(from, to)| (to - from) / laps.len() as f64);
     laps.sort_by(f64::total_cmp);
-    (laps[laps.len() / 2], laps[0])
+    Lap { median: laps[laps.len() / 2], least: laps[0], processor }
 }
 
-fn network(model: &Model<f32>, examples: usize, tokens: usize, seconds: f64) -> (f64, f64) {
+/// How long this thread was on a processor.
+fn processor_ms() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e6)
+}
+
+fn network(model: &Model<f32>, examples: usize, tokens: usize, seconds: f64) -> Lap {
     let mut rng = Seed(1).problem(0);
     let mut w = model.start(&mut rng);
     let number = |tokens: usize, rng: &mut motet_core::Rng| if tokens == 0 { rng.normal() as f32 } else { rng.below(tokens) as f32 };
@@ -42,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let what = arguments.first().cloned().unwrap_or_else(|| "cnn".into());
     let threads: usize = arguments.get(1).map_or(Ok(1), |n| n.parse())?;
     let seconds: f64 = arguments.get(2).map_or(Ok(4.0), |n| n.parse())?;
-    let run = || -> Result<(f64, f64), motet_nn::Misfit> {
+    let run = || -> Result<Lap, motet_nn::Misfit> {
         Ok(match what.as_str() {
             "lstm" => network(&char_lstm(CharLstm::PAPER)?, 4, 90, seconds),
             "mlp" => network(&mlp(1, &[40, 40], 1, Activation::Tanh, Loss::Squared)?, 50, 0, seconds),
@@ -57,15 +73,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
         workers.into_iter().map(|worker| worker.join().expect("a worker that times does not panic")).collect()
     });
-    for (median, least) in all? {
-        // A product of 768 x 768 is 0.906 · 10⁹ operations, a step of the CNN 1.451 · 10⁹.
-        let operations = match what.as_str() {
-            "sgemm" => 0.906,
-            "cnn" => 1.451,
-            _ => f64::NAN,
-        };
-        let line = format!("{what}: median {median:.4} ms, least {least:.4} ms, {:.1} GFLOP/s at best", operations / least * 1e3);
-        std::io::Write::write_all(&mut std::io::stdout(), format!("{line}\n").as_bytes())?;
+    for Lap { median, least, processor } in all? {
+        let on = processor.map_or(String::new(), |ms| format!(", on the processor {ms:.4} ms"));
+        let line = format!("{what}: median {median:.4} ms, least {least:.4} ms{on}\n");
+        std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes())?;
     }
     Ok(())
 }
