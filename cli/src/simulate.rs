@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{
-    Algorithm, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Metrics, OptimumCard, Plan, Probe, Reference,
-    Roster, Row, RunCard, RunSummary, Seed, Summary, Trained, UpDown, Wire, larger_is_better, train,
+    Algorithm, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Metrics, OptimumCard, Plan, Probe, Promise,
+    Reference, Roster, Row, RunCard, RunSummary, Seed, Summary, Trained, UpDown, Wire, larger_is_better, train,
 };
 use motet_methods::{Method, Visitor};
 use motet_problems::Problem;
@@ -235,7 +235,7 @@ impl Visitor for Simulate<'_, '_> {
             seed,
         );
         let reference = self.reference(&*method, &host);
-        self.card.promise = built.promise(&*method);
+        self.card.promise = built.promise(&*method, Some((&host, reference.as_ref().and_then(|r| r.x.as_ref()))));
         let plan = Plan {
             run: self.run,
             quorum: *experiment.run.quorum,
@@ -366,12 +366,25 @@ impl Simulate<'_, '_> {
 }
 
 impl Built {
-    /// What theory promises a method here, where all constants are known.
-    pub fn promise(&self, method: &impl Algorithm) -> Option<motet_core::Promise> {
+    /// What theory promises a method here, where all constants are known; with a host also what depends on local optima, and
+    /// with x^α what depends on the gradients there.
+    pub fn promise<A: Algorithm>(&self, method: &A, found: Option<(&Host<A>, Option<&Vector>)>) -> Option<Promise> {
         let constants: Vec<_> = self.problem.shards.iter().map(|s| s.train.constants()).collect();
         let smoothness: Option<Vec<f64>> = constants.iter().map(|c| c.smoothness).collect();
         let convexity: Option<Vec<f64>> = constants.iter().map(|c| c.convexity).collect();
-        method.promise(&Facts { smoothness: &smoothness?, convexity: &convexity? })
+        let (smoothness, convexity) = (smoothness?, convexity?);
+        let facts = Facts::new(&smoothness, &convexity, self.problem.start.len());
+        let Some((host, best)) = found else { return method.promise(&facts) };
+        let ids = || (0..smoothness.len() as u32).map(ClientId);
+        let anchors = || ids().map(|id| host.anchor(id)).collect();
+        let gradient2 = |id, x: &Vector| {
+            let look = Look { gradient: true, ..Look::default() };
+            let score = host.score(id, None, 0, x, None, look).ok().flatten();
+            score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2())
+        };
+        let gradients2 = || best.map_or(vec![], |x| ids().map(|id| gradient2(id, x)).collect());
+        let gradients2: Option<&dyn Fn() -> Vec<f64>> = if best.is_some() { Some(&gradients2) } else { None };
+        method.promise(&Facts { gradients2, anchors: Some(&anchors), ..facts })
     }
 }
 

@@ -16,11 +16,11 @@
 //! this is [`flix`](crate::flix). Sampled clients with αᵢ = 0 have a gradient of zero and are not asked; a
 //! round in which nobody is asked changes nothing.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, PerClient, Rate, Round, Sampling, Site, Vector, wire};
+use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, Mean, PerClient, Promise, Rate, Round, Sampling, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::flix::{Ask, Reply};
-use crate::parts::{BatchSize, Momenta, Optimiser, Solve, Start, refuse_alpha, rows};
+use crate::parts::{BatchSize, Mixed, Momenta, Optimiser, Solve, Start, refuse_alpha, rows};
 use crate::registry::{Card, Method};
 
 /// FLIX by stochastic gradients.
@@ -178,6 +178,14 @@ impl Algorithm for FlixSgd {
 
     fn anchor(&self, site: &mut Site<'_>) -> Vector {
         self.solve.optimum(site)
+    }
+
+    /// With everyone, full batches and plain steps this is `flix`, and so is its promise; a step of 1/Lα is longer than
+    /// any theorem about sampled gradients allows.
+    fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
+        let exact = self.sampling == Sampling::Everyone && self.batch == BatchSize::All;
+        let Optimiser::Sgd { step } = self.optimiser else { return None };
+        if exact { Mixed::new(facts, |id| self.share(id)).descent(step, "FLIX Theorem 2") } else { None }
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {

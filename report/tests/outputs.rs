@@ -114,9 +114,19 @@ fn a_curve_is_the_mean_of_its_seeds_between_least_and_largest() {
 }
 
 #[test]
+fn a_bound_may_fall_like_one_over_k_from_several_measures() {
+    let measured = Metrics::from([("gap".to_owned(), 3.0), ("distance".to_owned(), 5.0)]);
+    let from = [("gap".to_owned(), 2.0), ("distance".to_owned(), 0.1)].into();
+    let promise = Promise { metric: "gap".into(), from, extra: 0.5, factor: 1.0, harmonic: true, floor: 0.25, ..Promise::default() };
+    assert_eq!((promise.at(0, &measured), promise.at(10, &measured)), (None, Some(0.95)));
+    assert_eq!(promise.at(10, &Metrics::new()), None, "without the measures there is no bound");
+}
+
+#[test]
 fn a_bound_starts_at_the_measured_value_unless_the_theorem_gives_one() {
     let mut folders = small();
-    let promise = |initial| Promise { metric: "gap".into(), initial, factor: 0.5, floor: 0.125, source: "Theorem 2".into() };
+    let source = || "Theorem 2".to_owned();
+    let promise = |initial| Promise { metric: "gap".into(), initial, factor: 0.5, floor: 0.125, source: source(), ..Promise::default() };
     folders[0].1.manifest.runs[0].promise = Some(promise(None));
     folders[0].1.manifest.runs[1].promise = Some(promise(Some(7.0)));
     let curves = Comparison::new(&folders).curves("gap", Axis::Rounds);
