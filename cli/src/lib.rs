@@ -17,6 +17,7 @@ mod error;
 mod models;
 mod output;
 mod progress;
+mod promised;
 mod recorder;
 mod simulate;
 pub mod verb;

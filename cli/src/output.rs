@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use motet_core::{ClientRow, Manifest, Row, Summary};
+use motet_core::{ClientRow, Manifest, Merit, Row, Summary};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -14,6 +14,8 @@ pub struct Output {
     folder: PathBuf,
     rows: BufWriter<File>,
     clients: BufWriter<File>,
+    /// Opened with the first record: most methods leave none.
+    merits: Option<BufWriter<File>>,
 }
 
 /// What a previous experiment may have left, and `--overwrite` may replace.
@@ -21,6 +23,7 @@ const RECORDS: &[&str] = &[
     "manifest.json",
     "rows.jsonl",
     "clients.jsonl",
+    "merits.bin",
     "summary.json",
     "report.html",
     "experiment.toml",
@@ -52,7 +55,7 @@ impl Output {
             let path = folder.join(name);
             File::create(&path).map(BufWriter::new).map_err(|source| Error::Write { path, source })
         };
-        Ok(Self { folder: folder.into(), rows: open("rows.jsonl")?, clients: open("clients.jsonl")? })
+        Ok(Self { folder: folder.into(), rows: open("rows.jsonl")?, clients: open("clients.jsonl")?, merits: None })
     }
 
     /// The first free folder called `name`, `name-2`, … under `parent`.
@@ -91,6 +94,16 @@ impl Output {
     /// One measured round, flushed.
     pub fn row(&mut self, row: &Row) -> io::Result<()> {
         line(&mut self.rows, row)
+    }
+
+    /// Who counted how much for whom, flushed.
+    pub fn merit(&mut self, merit: &Merit) -> io::Result<()> {
+        let to = match &mut self.merits {
+            Some(file) => file,
+            none => none.insert(BufWriter::new(File::create(self.folder.join("merits.bin"))?)),
+        };
+        to.write_all(&merit.framed())?;
+        to.flush()
     }
 
     /// The clients at the end of a run.

@@ -5,7 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Probe, Roster, Row, Score, Sink, Slot, Wave};
+use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Merit, Probe, Roster, Row, Score, Sink, Slot, Wave};
 
 use crate::output::Output;
 use crate::progress::Progress;
@@ -36,6 +36,7 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
 pub(crate) struct Recorder<'a> {
     pub(crate) output: &'a mut Output,
     pub(crate) rows: &'a mut Vec<Row>,
+    pub(crate) merits: &'a mut Vec<Merit>,
     pub(crate) progress: &'a Progress,
     pub(crate) began: Instant,
     pub(crate) probing: &'a Cell<Duration>,
@@ -48,6 +49,12 @@ impl Sink for Recorder<'_> {
         self.output.row(&row)?;
         self.progress.row(&row);
         self.rows.push(row);
+        Ok(())
+    }
+
+    fn merit(&mut self, merit: &Merit) -> io::Result<()> {
+        self.output.merit(merit)?;
+        self.merits.push(merit.clone());
         Ok(())
     }
 }

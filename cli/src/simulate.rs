@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{
-    Algorithm, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Metrics, OptimumCard, Plan, Probe, Promise,
-    Reference, Roster, Row, RunCard, RunSummary, Seed, Summary, Trained, UpDown, Wire, larger_is_better, train,
+    Algorithm, ClientId, ClientRow, Direction, Fleet, Host, Look, Manifest, Memo, Merit, Metrics, OptimumCard, Plan, Probe, Reference,
+    Roster, Row, RunCard, RunSummary, Seed, Summary, Trained, UpDown, Wire, larger_is_better, train,
 };
 use motet_methods::{Method, Visitor};
 use motet_problems::Problem;
 use motet_problems::reference::{Part, minimise};
 use motet_report::Records;
-use motet_runtime::{Memory, Pool, Threads};
+use motet_runtime::{Byzantine, Memory, Pool, Threads};
 use sha2::{Digest, Sha256};
 
 use crate::affordable::Locals;
@@ -167,6 +167,7 @@ impl<'a> Simulation<'a> {
             let (done, rows) = self.execute_one(run, &mut records.manifest.runs[run], output, progress)?;
             records.rows.extend(rows);
             records.clients.extend(done.clients);
+            records.merits.extend(done.merits);
             runs.push(done.summary);
             output.manifest(&records.manifest)?;
         }
@@ -177,7 +178,7 @@ impl<'a> Simulation<'a> {
     fn execute_one(&self, run: usize, card: &mut RunCard, output: &mut Output, progress: &Progress) -> Result<(Done, Vec<Row>), Error> {
         let planned = self.runs[run];
         let entry = self.entry(&planned);
-        let simulate = Simulate { of: self, run, planned, card, output, progress, rows: vec![] };
+        let simulate = Simulate { of: self, run, planned, card, output, progress, rows: vec![], merits: vec![] };
         visit(entry, simulate)?
     }
 }
@@ -209,6 +210,7 @@ impl Visitor for Fits {
 struct Done {
     summary: RunSummary,
     clients: Vec<ClientRow>,
+    merits: Vec<Merit>,
 }
 
 struct Simulate<'a, 'b> {
@@ -219,6 +221,7 @@ struct Simulate<'a, 'b> {
     output: &'b mut Output,
     progress: &'b Progress,
     rows: Vec<Row>,
+    merits: Vec<Merit>,
 }
 
 impl Visitor for Simulate<'_, '_> {
@@ -248,10 +251,18 @@ impl Visitor for Simulate<'_, '_> {
             ..Plan::new(experiment.run.rounds, seed)
         };
         let probing = Rc::new(Cell::new(Duration::ZERO));
-        let mut fleet = Timed { inner: Threads::new(host, Arc::clone(&self.of.pool)), probing: Rc::clone(&probing) };
+        let honest = Threads::new(host, Arc::clone(&self.of.pool));
+        let mut fleet = Timed { inner: Byzantine::new(honest, built.problem.liars, seed), probing: Rc::clone(&probing) };
         self.progress.begin(&self.card.label, self.planned.seed, experiment.run.rounds);
         let began = Instant::now();
-        let mut sink = Recorder { output: self.output, rows: &mut self.rows, progress: self.progress, began, probing: &probing };
+        let mut sink = Recorder {
+            output: self.output,
+            rows: &mut self.rows,
+            merits: &mut self.merits,
+            progress: self.progress,
+            began,
+            probing: &probing,
+        };
         let trained = train(&*method, built.problem.start.clone(), &plan, &mut fleet, &mut sink).map_err(|source| Error::Run {
             label: self.card.label.clone(),
             seed: self.planned.seed,
@@ -261,7 +272,7 @@ impl Visitor for Simulate<'_, '_> {
         let clients = self.clients(&*method, &trained, &plan, &mut fleet)?;
         let summary = self.summary(&trained, seconds);
         self.progress.end(&summary);
-        Ok((Done { summary, clients }, self.rows))
+        Ok((Done { summary, clients, merits: self.merits }, self.rows))
     }
 }
 
@@ -290,8 +301,11 @@ impl Simulate<'_, '_> {
             anchor.encode(&mut bytes);
             key.update(&bytes);
         }
+        // A model made for one client is measured against the best that client can have.
+        let counted = method.target().map_or(0..shards.len(), |target| target.0 as usize..target.0 as usize + 1);
+        key.update([counted.start, counted.end].map(usize::to_le_bytes).concat());
         let parts: Vec<Part<'_>> =
-            (0..shards.len()).map(|k| Part { alpha: shares[k], local: anchors[k].as_ref(), objective: &*shards[k].train }).collect();
+            counted.map(|k| Part { alpha: shares[k], local: anchors[k].as_ref(), objective: &*shards[k].train }).collect();
         // Ten times the run, as the product asks where no minimiser exists.
         let found = || match minimise(&parts, 10 * experiment.run.rounds.max(1000)) {
             Ok(best) => Some((
@@ -362,29 +376,6 @@ impl Simulate<'_, '_> {
             seconds,
             digest: digest(&trained.server),
         }
-    }
-}
-
-impl Built {
-    /// What theory promises a method here, where all constants are known; with a host also what depends on local optima, and
-    /// with x^α what depends on the gradients there.
-    pub fn promise<A: Algorithm>(&self, method: &A, found: Option<(&Host<A>, Option<&Vector>)>) -> Option<Promise> {
-        let constants: Vec<_> = self.problem.shards.iter().map(|s| s.train.constants()).collect();
-        let smoothness: Option<Vec<f64>> = constants.iter().map(|c| c.smoothness).collect();
-        let convexity: Option<Vec<f64>> = constants.iter().map(|c| c.convexity).collect();
-        let (smoothness, convexity) = (smoothness?, convexity?);
-        let facts = Facts::new(&smoothness, &convexity, self.problem.start.len());
-        let Some((host, best)) = found else { return method.promise(&facts) };
-        let ids = || (0..smoothness.len() as u32).map(ClientId);
-        let anchors = || ids().map(|id| host.anchor(id)).collect();
-        let gradient2 = |id, x: &Vector| {
-            let look = Look { gradient: true, ..Look::default() };
-            let score = host.score(id, None, 0, x, None, look).ok().flatten();
-            score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2())
-        };
-        let gradients2 = || best.map_or(vec![], |x| ids().map(|id| gradient2(id, x)).collect());
-        let gradients2: Option<&dyn Fn() -> Vec<f64>> = if best.is_some() { Some(&gradients2) } else { None };
-        method.promise(&Facts { gradients2, anchors: Some(&anchors), ..facts })
     }
 }
 

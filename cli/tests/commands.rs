@@ -164,6 +164,46 @@ fn a_stopping_rule_ends_a_run() {
 }
 
 #[test]
+fn a_run_can_end_after_so_many_iterations() {
+    let stage = Stage::new();
+    let small = SMALL.replace("rounds = 20", "rounds = 5000\nstop = { iterations = 60 }");
+    stage.write("small.toml", &small.replace("kind = \"local\"", "kind = \"scafflix\"\nalpha = 0.5\np = 0.2"));
+    let summary = stage.json(&["run", "small.toml", "--out", "out"]);
+    let runs = summary["runs"].as_array().unwrap();
+    let rows = fs::read_to_string(stage.path().join("out/rows.jsonl")).unwrap();
+    let steps: f64 = rows
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .filter_map(|row| (row["run"] == 0).then(|| row["notes"]["steps"].as_f64().unwrap_or(0.0)))
+        .sum();
+    assert_eq!(runs[0]["outcome"]["kind"], "stopped");
+    assert!((60.0..100.0).contains(&steps), "{steps}"); // the last run of steps may be a long one
+    assert!(runs[0]["rounds"].as_u64().unwrap() < 40);
+    assert_eq!(runs[2]["rounds"], 60, "gradient descent takes one step a round");
+}
+
+#[test]
+fn check_tells_what_local_training_would_buy_and_who_is_the_bottleneck() {
+    let stage = Stage::new();
+    let problem = "source = { kind = \"lrs\", clients = 4, examples = 6, dim = 3 }\n[run]\nrounds = 5\n";
+    let method = "[[method]]\nkind = \"scafflix\"\nalpha = { per_client = [0.1, 0.4, 0.7, 1.0] }\n";
+    stage.write("lrs.toml", &format!("[problem]\n{problem}{method}"));
+    let check = stage.json(&["check", "lrs.toml"]);
+    let outlook = &check["acceleration"][0];
+    let is = |value: &serde_json::Value, expected: f64| assert!((value.as_f64().unwrap() - expected).abs() < 1e-8, "{value} {expected}");
+    is(&outlook["kappa_max"], 4.80816343244);
+    is(&outlook["kappa_global"], 4.80816343244);
+    assert_eq!(outlook["bottleneck"], 0);
+    is(&outlook["methods"][3]["p"], 0.456047825624);
+    // ln 1e-6 / ln(1 − ζ) for ζ = 0.207979619256, and p of that.
+    assert_eq!((outlook["methods"][3]["method"].as_str(), outlook["methods"][3]["iterations"].as_u64()), (Some("scafflix"), Some(60)));
+    assert_eq!(outlook["methods"][3]["rounds"], 28);
+    assert_eq!(outlook["methods"][0]["rounds"], outlook["methods"][0]["iterations"]);
+    let text = String::from_utf8_lossy(&stage.motet(&["check", "lrs.toml"]).stdout).into_owned();
+    assert!(text.contains("client 0 is the bottleneck") && text.contains("kappa_global = 4.81"), "{text}");
+}
+
+#[test]
 fn the_demo_shows_that_a_mixture_wins() {
     let stage = Stage::new();
     let summary = stage.json(&["demo", "--out", "demo"]);

@@ -73,6 +73,17 @@ pub trait Algorithm: Send + Sync + Sized + 'static {
         }
     }
 
+    /// The one client the shared model is made for, where there is one: the run is then measured on that client alone.
+    fn target(&self) -> Option<ClientId> {
+        None
+    }
+
+    /// By client number, how much each counted for the model of `target` in the last round; positive, summing to 1.
+    /// Absent for methods that do not weigh clients.
+    fn merit(&self, _server: &Self::Server, _target: ClientId) -> Option<Vec<f64>> {
+        None
+    }
+
     /// What the method's theorem promises on a problem with these constants.
     fn promise(&self, _facts: &Facts<'_>) -> Option<Promise> {
         None

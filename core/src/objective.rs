@@ -27,6 +27,12 @@ pub trait Objective: Send + Sync {
         self.gradient(x, batch, g);
         value
     }
+    /// ∇f(x; batch) for several x, where going through the examples once is cheaper.
+    fn gradients(&self, xs: &[Vector], mut batch: Batch<'_>) -> Vec<Vector> {
+        let mut gs: Vec<Vector> = xs.iter().map(Vector::zeros_like).collect();
+        xs.iter().zip(&mut gs).for_each(|(x, g)| self.gradient(x, batch.again(), g));
+        gs
+    }
     /// ∇f(x; batch), by rows where the model knows that few are touched.
     fn update(&self, x: &Vector, batch: Batch<'_>) -> Update {
         let mut g = x.zeros_like();

@@ -9,6 +9,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::{Entry, Traffic};
+use crate::merit::Merit;
 
 /// Metric → value. Names as in the reports: `loss`, `gap`, `test.accuracy`, `test.loss.worst`, …
 pub type Metrics = BTreeMap<String, f64>;
@@ -116,6 +117,9 @@ pub struct ProblemCard {
     pub smoothness: Option<[f64; 3]>,
     /// Smallest, mean and largest μᵢ.
     pub convexity: Option<[f64; 3]>,
+    /// Clients in each group, where the problem knows groups: the first so many, the next so many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<u64>,
 }
 
 /// A planned run.
@@ -203,6 +207,11 @@ pub enum Outcome {
         /// The rule.
         rule: String,
     },
+    /// Somebody stopped it after a round; it can go on from there.
+    Interrupted {
+        /// After this round.
+        round: u64,
+    },
     /// Numbers left the finite range; a result, not an error.
     Diverged {
         /// In this round.
@@ -224,6 +233,7 @@ impl std::fmt::Display for Outcome {
         match self {
             Outcome::Finished => f.write_str("finished"),
             Outcome::Stopped { rule } => write!(f, "stopped: {rule}"),
+            Outcome::Interrupted { round } => write!(f, "interrupted after round {round}"),
             Outcome::Diverged { round, client: None } => write!(f, "diverged in round {round}"),
             Outcome::Diverged { round, client: Some(c) } => write!(f, "diverged in round {round} at client {c}"),
             Outcome::Failed { round, reason } => write!(f, "failed in round {round}: {reason}"),
@@ -318,6 +328,10 @@ pub fn larger_is_better(metric: &str) -> bool {
 pub trait Sink {
     /// One more measured round; to be durable when this returns.
     fn row(&mut self, row: &Row) -> io::Result<()>;
+    /// Who counted how much for whom after the same round; dropped unless a sink keeps it.
+    fn merit(&mut self, _merit: &Merit) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Keeps rows in memory.

@@ -1,5 +1,6 @@
 //! One round as the server code sees it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -55,6 +56,7 @@ pub struct Cohort {
     ids: Arc<[ClientId]>,
     weights: Weights,
     required: bool,
+    wary: bool,
     unbounded: bool,
 }
 
@@ -70,13 +72,13 @@ impl Cohort {
     pub fn new(ids: impl Into<Arc<[ClientId]>>) -> Self {
         let ids = ids.into();
         let weights = Weights::Same(1.0 / ids.len().max(1) as f64);
-        Self { ids, weights, required: false, unbounded: false }
+        Self { ids, weights, required: false, wary: false, unbounded: false }
     }
 
     /// These clients, each with a weight of its own.
     pub fn weighted(weights: BTreeMap<ClientId, f64>) -> Self {
         let ids = weights.keys().copied().collect();
-        Self { ids, weights: Weights::Each(Arc::new(weights)), required: false, unbounded: false }
+        Self { ids, weights: Weights::Each(Arc::new(weights)), required: false, wary: false, unbounded: false }
     }
 
     /// The same clients, all of this weight.
@@ -98,6 +100,13 @@ impl Cohort {
     /// slot, with the same dice, before the round is given up.
     pub fn required(mut self) -> Self {
         self.required = true;
+        self
+    }
+
+    /// The same clients, some of whom may lie: a reply with NaN or infinity in it is as good as none, where else it
+    /// ends the run. Whoever is required, too, must still answer in numbers.
+    pub fn wary(mut self) -> Self {
+        self.wary = true;
         self
     }
 
@@ -141,7 +150,7 @@ pub struct Round<'a, A: Algorithm> {
     everyone: &'a Cohort,
     /// Least share of a cohort that must answer.
     quorum: f64,
-    notes: &'a mut BTreeMap<&'static str, f64>,
+    notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
 }
 
 impl<'a, A: Algorithm> Round<'a, A> {
@@ -205,7 +214,7 @@ impl<'a, A: Algorithm> Round<'a, A> {
 
     /// A diagnostic for the row, summed over the rounds since the last row.
     pub fn note(&mut self, name: &'static str, value: f64) {
-        *self.notes.entry(name).or_insert(0.0) += value;
+        *self.notes.entry(Cow::Borrowed(name)).or_insert(0.0) += value;
     }
 
     fn exchange(&mut self, to: &Cohort, asks: Asks<'_, A::Ask>, mut fold: impl FnMut(ClientId, A::Reply)) -> Result<Cohort, Abort> {
@@ -215,11 +224,14 @@ impl<'a, A: Algorithm> Round<'a, A> {
         let slot = self.slot;
         self.slot.exchange += 1;
         let mut answered = Vec::with_capacity(to.len());
-        let mut bad = None;
+        let (mut bad, mut lies) = (None, vec![]);
         let mut hear = |ledger: &mut Ledger, id: ClientId, answer: Answer<A::Reply>| {
             ledger.book(Direction::Up, &answer.reply, 1);
             ledger.book_work(answer.work);
             if !answer.finite {
+                if to.wary && !to.required {
+                    return lies.push(id);
+                }
                 bad.get_or_insert(id);
             }
             if bad.is_none() {
@@ -233,14 +245,15 @@ impl<'a, A: Algorithm> Round<'a, A> {
             let ledger = &mut *self.ledger;
             self.fleet.exchange(slot, Wave { to: to.ids(), asks, heard: self.heard }, &mut |id, answer| hear(ledger, id, answer))?;
         }
-        if let Some(ClientId(client)) = bad {
+        // If nobody sent numbers, it is not the clients that lie but the run that diverges.
+        if let Some(ClientId(client)) = bad.or(lies.first().copied().filter(|_| answered.is_empty())) {
             return Err(Abort::NotFinite { client });
         }
         for &id in &answered {
             let was = self.heard.set(id, Some(slot));
             self.undo.push((id, was));
         }
-        if answered.is_empty() && !to.is_empty() || (answered.len() as f64) < self.quorum * to.len() as f64 {
+        if answered.is_empty() && !to.is_empty() || ((answered.len() + lies.len()) as f64) < self.quorum * to.len() as f64 {
             return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
         }
         Ok(if answered.len() == to.len() { to.clone() } else { Cohort { ids: answered.into(), ..to.clone() } })
@@ -305,7 +318,7 @@ type Hear<'a, R> = dyn FnMut(&mut Ledger, ClientId, Answer<R>) + 'a;
 pub(crate) struct Books<'a> {
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) heard: &'a mut Heard,
-    pub(crate) notes: &'a mut BTreeMap<&'static str, f64>,
+    pub(crate) notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
 }
 
 /// The cohort of a whole roster.

@@ -120,6 +120,11 @@ impl Noise {
         place.into_iter().fold(scramble(seed.0), |key, coordinate| scramble(key ^ coordinate))
     }
 
+    /// The round the gradient is taken in: where the data of a client change with time, this is the time.
+    pub fn round(self) -> u64 {
+        self.slot.round
+    }
+
     /// The noise of the next gradient.
     pub(crate) fn next(self) -> Self {
         Self { call: self.call + 1, ..self }

@@ -129,6 +129,12 @@ impl<'a> Meter<'a> {
         self.objective.gradient(x, batch, g);
     }
 
+    /// ∇f(x; rows) for several x.
+    pub fn gradients(&mut self, xs: &[Vector], rows: Rows<'_>) -> Vec<Vector> {
+        let batch = self.batch(rows, xs.len() as u64);
+        self.objective.gradients(xs, batch)
+    }
+
     /// Writes ∇f(x; rows) into `g` and updates the model's unshared numbers.
     pub fn train_into(&mut self, x: &Vector, rows: Rows<'_>, buffers: &mut Option<Vector>, g: &mut Vector) {
         let mut batch = self.batch(rows, 1);

@@ -7,7 +7,9 @@ use crate::algorithm::{Algorithm, ClientId};
 use crate::fleet::{Fleet, Heard, Look, Probe, Score};
 use crate::ledger::{Direction, Ledger};
 use crate::mean::Mean;
+use crate::merit::Merit;
 use crate::message::Wire;
+use crate::moment::{Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
 use crate::round::{Abort, Books, Cohort, Round, everyone};
 use crate::seed::{Purpose, Seed, Slot};
@@ -89,7 +91,8 @@ pub struct Reference {
 /// A stopping rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stop {
-    /// A metric, or `bits_up`, `gradients`, or a note such as `steps`.
+    /// A metric, or `bits_up`, `gradients`, a note, or `iterations`: local steps as the method notes them
+    /// (`steps`), rounds if it takes one step in each and notes none.
     pub metric: String,
     /// Stop when it is reached: from above for losses, from below for scores and costs.
     pub value: f64,
@@ -100,6 +103,7 @@ impl Stop {
         let cost = match self.metric.as_str() {
             "bits_up" => Some(row.bits.up as f64),
             "gradients" => Some(row.gradients as f64),
+            "iterations" => Some(spent.get("steps").copied().unwrap_or(row.round as f64)),
             name => spent.get(name).copied(),
         };
         match (cost, row.metrics.get(&self.metric)) {
@@ -138,6 +142,15 @@ pub enum TrainError {
         #[source]
         source: io::Error,
     },
+    /// What had been reached could not be kept.
+    #[error("cannot keep what was reached after round {round}")]
+    Keep {
+        /// Which.
+        round: u64,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// The clients could not be measured.
     #[error("cannot measure after round {round}")]
     Probe {
@@ -157,44 +170,61 @@ pub fn train<A: Algorithm>(
     fleet: &mut dyn Fleet<A>,
     sink: &mut dyn Sink,
 ) -> Result<Trained<A>, TrainError> {
+    train_from(algorithm, Moment::before(algorithm.server(start)), plan, fleet, sink, &mut Heedless)
+}
+
+/// Goes on from a moment of a run as if nothing had happened since, and offers every later one to `keeper`. The clients
+/// must have the states of that moment.
+pub fn train_from<A: Algorithm>(
+    algorithm: &A,
+    from: Moment<A>,
+    plan: &Plan,
+    fleet: &mut dyn Fleet<A>,
+    sink: &mut dyn Sink,
+    keeper: &mut dyn Keeper<A>,
+) -> Result<Trained<A>, TrainError> {
     let everyone = everyone(&fleet.roster());
-    let probed = probed(plan, &everyone);
-    let mut run = Trained {
-        server: algorithm.server(start),
-        heard: Heard::default(),
-        ledger: Ledger::default(),
-        rounds: 0,
-        outcome: Outcome::Finished,
-    };
-    let mut notes = BTreeMap::new();
-    let mut spent = Metrics::new();
-    let mut attempts = 0;
-    for index in 0..=plan.rounds {
-        if let Some(outcome) = attempt_round(algorithm, plan, index, &everyone, fleet, &mut run, &mut notes, &mut attempts) {
-            run.outcome = outcome;
+    let probed = algorithm.target().map_or_else(|| probed(plan, &everyone), |target| vec![target]);
+    let mut now = from;
+    let mut outcome = Outcome::Finished;
+    for index in now.next..=plan.rounds {
+        if let Some(end) = attempt_round(algorithm, plan, index, &everyone, fleet, &mut now) {
+            outcome = end;
             break;
         }
-        run.rounds = index;
-        let last = index == plan.rounds || algorithm.done(&run.server);
+        now.next = index + 1;
+        let last = index == plan.rounds || algorithm.done(&now.server);
         if plan.rhythm.due(index, last) {
             let mut row =
-                measure(algorithm, plan, index, &probed, fleet, &run).map_err(|source| TrainError::Probe { round: index, source })?;
-            row.attempts = std::mem::take(&mut attempts);
-            for (name, value) in std::mem::take(&mut notes) {
-                *spent.entry(name.to_owned()).or_insert(0.0) += value;
-                row.notes.insert(name.to_owned(), value);
+                measure(algorithm, plan, index, &probed, fleet, &now).map_err(|source| TrainError::Probe { round: index, source })?;
+            row.attempts = std::mem::take(&mut now.attempts);
+            for (name, value) in std::mem::take(&mut now.notes) {
+                *now.spent.entry(name.to_string()).or_insert(0.0) += value;
+                row.notes.insert(name.into_owned(), value);
             }
-            sink.row(&row).map_err(|source| TrainError::Sink { round: index, source })?;
-            if let Some(outcome) = verdict(plan, &row, &spent) {
-                run.outcome = outcome;
+            let kept = sink.row(&row).and_then(|()| merits(algorithm, plan.run, index, &probed, &now.server, sink));
+            kept.map_err(|source| TrainError::Sink { round: index, source })?;
+            if let Some(end) = verdict(plan, &row, &now.spent) {
+                outcome = end;
                 break;
             }
         }
         if last {
             break;
         }
+        if keeper.after(&now).map_err(|source| TrainError::Keep { round: index, source })? == Next::Stop {
+            outcome = Outcome::Interrupted { round: index };
+            break;
+        }
     }
-    Ok(run)
+    let Moment { server, heard, ledger, next, .. } = now;
+    Ok(Trained { server, heard, ledger, rounds: next.saturating_sub(1), outcome })
+}
+
+/// Who counted how much for whom, of those who are measured.
+fn merits<A: Algorithm>(algorithm: &A, run: usize, round: u64, of: &[ClientId], server: &A::Server, sink: &mut dyn Sink) -> io::Result<()> {
+    let weights = of.iter().filter_map(|id| Some((id, algorithm.merit(server, *id)?)));
+    weights.into_iter().try_for_each(|(id, weights)| sink.merit(&Merit::new(run, round, id.0, &weights)))
 }
 
 /// Does this row end the run?
@@ -207,23 +237,20 @@ fn verdict(plan: &Plan, row: &Row, spent: &Metrics) -> Option<Outcome> {
 }
 
 /// Tries a round until it happens whole; `Some` if the run ends here.
-#[allow(clippy::too_many_arguments)] // the loop's own variables, lent for one round
 fn attempt_round<A: Algorithm>(
     algorithm: &A,
     plan: &Plan,
     index: u64,
     everyone: &Cohort,
     fleet: &mut dyn Fleet<A>,
-    run: &mut Trained<A>,
-    notes: &mut BTreeMap<&'static str, f64>,
-    attempts: &mut u64,
+    now: &mut Moment<A>,
 ) -> Option<Outcome> {
     for attempt in 0..plan.attempts {
-        *attempts += 1;
+        now.attempts += 1;
         // Work on a copy: if the round fails, only the ledger remembers, since the bits were spent.
-        let (mut server, mut noted) = (run.server.clone(), notes.clone());
+        let (mut server, mut noted) = (now.server.clone(), now.notes.clone());
         let slot = Slot { round: index, attempt, exchange: 0 };
-        let books = Books { ledger: &mut run.ledger, heard: &mut run.heard, notes: &mut noted };
+        let books = Books { ledger: &mut now.ledger, heard: &mut now.heard, notes: &mut noted };
         let mut round = Round::new(slot, plan.seed, plan.quorum, everyone, fleet, books);
         let done = if index == 0 { algorithm.open(&mut server, &mut round) } else { algorithm.round(&mut server, &mut round) };
         match done {
@@ -233,7 +260,7 @@ fn attempt_round<A: Algorithm>(
                 if !finite {
                     return Some(Outcome::Diverged { round: index, client: None });
                 }
-                (run.server, *notes) = (server, noted);
+                (now.server, now.notes) = (server, noted);
                 return None;
             }
             Err(Abort::Quorum { .. }) if attempt + 1 < plan.attempts => round.roll_back(),
@@ -262,25 +289,25 @@ fn measure<A: Algorithm>(
     round: u64,
     to: &[ClientId],
     fleet: &mut dyn Fleet<A>,
-    run: &Trained<A>,
+    now: &Moment<A>,
 ) -> Result<Row, Abort> {
     let mut table = Table::default();
-    let shared = |id: ClientId| algorithm.shared(&run.server, id);
+    let shared = |id: ClientId| algorithm.shared(&now.server, id);
     let reference = plan.reference.as_ref().and_then(|r| r.x.as_ref());
-    let probe = Probe { round, to, shared: &shared, heard: &run.heard, look: plan.look, reference };
+    let probe = Probe { round, to, shared: &shared, heard: &now.heard, look: plan.look, reference };
     fleet.probe(&probe, &mut |_, score| table.add(score))?;
     let mut metrics = table.finish();
     if let (Some(reference), Some(loss)) = (&plan.reference, metrics.get("loss")) {
         metrics.insert("gap".into(), loss - reference.value);
     }
-    let (up, down) = (run.ledger.total(Direction::Up), run.ledger.total(Direction::Down));
+    let (up, down) = (now.ledger.total(Direction::Up), now.ledger.total(Direction::Down));
     Ok(Row {
         run: plan.run,
         round,
         metrics,
         bits: UpDown::bits(up, down),
         bytes: UpDown::bytes(up, down),
-        gradients: run.ledger.gradients,
+        gradients: now.ledger.gradients,
         ..Row::default()
     })
 }

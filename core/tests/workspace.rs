@@ -12,12 +12,14 @@ use toml::{Table, Value};
 const TABLE: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("methods", &["core"]),
-    ("problems", &["core"]),
+    ("nn", &["core"]),
+    ("problems", &["core", "nn"]),
     ("runtime", &["core"]),
     ("net", &["core"]),
     ("report", &["core"]),
-    ("cli", &["core", "methods", "problems", "runtime", "net", "report"]),
-    ("conformance", &["core", "methods", "problems", "runtime", "net", "report", "cli"]),
+    ("theory", &[]),
+    ("cli", &["core", "methods", "nn", "problems", "runtime", "net", "report", "theory"]),
+    ("conformance", &["core", "methods", "nn", "problems", "runtime", "net", "report", "cli"]),
     ("xtask", &[]),
 ];
 

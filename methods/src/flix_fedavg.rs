@@ -24,7 +24,7 @@ use std::num::NonZeroU32;
 use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, PerClient, Positive, Rate, Round, Sampling, Site, Vector, message, wire};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, Momenta, Optimiser, Solve, Start, refuse_alpha};
+use crate::parts::{BatchSize, Momenta, Optimiser, Solve, Start, Weights, refuse_alpha};
 use crate::registry::{Card, Method};
 
 /// FLIX by local epochs.
@@ -65,17 +65,6 @@ fn once() -> NonZeroU32 {
 /// A step of 1: x becomes the mean of what the clients ended with.
 fn replace() -> Optimiser {
     Optimiser::sgd(Rate::Given(Positive::new(1.0).expect("1 is positive")))
-}
-
-/// What a client's Δᵢ weighs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Weights {
-    /// By its number of examples, as the released code has it.
-    #[default]
-    Examples,
-    /// All alike.
-    Uniform,
 }
 
 impl Method for FlixFedavg {
@@ -198,6 +187,10 @@ impl Algorithm for FlixFedavg {
         let theory = (self.optimiser.step() == Rate::Theory)
             .then(|| "theory has no server step for local epochs: give the optimiser's step as a number".to_owned());
         let start = (self.start == Start::OneShot).then(|| "flix-fedavg starts from \"model\", \"zeros\" or \"ones\"".to_owned());
-        refuse_alpha(&self.alpha, clients).or_else(|| self.sampling.refuse(clients)).or(theory).or(start)
+        refuse_alpha(&self.alpha, clients)
+            .or_else(|| self.sampling.refuse(clients))
+            .or(theory)
+            .or(start)
+            .or_else(|| self.optimiser.refuse())
     }
 }

@@ -6,12 +6,13 @@
 //! ```text
 //! minimise F(x) = 1/n Σ fᵢ(Tᵢ(x)),   Tᵢ(x) = αᵢ x + (1 − αᵢ) xᵢ*,   xᵢ* = argmin fᵢ
 //! before   1  each client solves for xᵢ*
-//!          2  γᵢ = 1/Aᵢ,   wᵢ = αᵢ²/γᵢ,   p = √ min γᵢ μᵢ
+//!          2  γᵢ = 1/Aᵢ,   wᵢ = αᵢ²/γᵢ,   p = √((1 + ω) min γᵢ μᵢ), at most 1
 //!          3  hᵢ = 0, or hᵢ = ĝᵢ − (αᵢ/γᵢ) Σ αⱼ ĝⱼ / Σ wⱼ with ĝᵢ = ∇fᵢ(Tᵢ(x))
 //! round    4  draw the number of local steps ℓ ~ Geometric(p);  each client starts from xᵢ = x
 //!          5  ℓ times   xᵢ ← xᵢ − (γᵢ/αᵢ) (gᵢ(Tᵢ(xᵢ)) − hᵢ)
-//!          6  x ← Σ wᵢ xᵢ / Σ wᵢ
-//!          7  hᵢ ← hᵢ + (p χ αᵢ/γᵢ) (x − xᵢ),   χ = 1 if everyone takes part
+//!          6  send mᵢ = xᵢ, or mᵢ = x + ρ Cᵢ(xᵢ − x)
+//!          7  x ← Σ wᵢ mᵢ / Σ wᵢ
+//!          8  hᵢ ← hᵢ + (p χ η αᵢ/γᵢ) (x − mᵢ),   χ = 1 if everyone takes part,   η = 1 if mᵢ = xᵢ
 //! ```
 //!
 //! This file is the one implementation of three methods: `scafflix`, `i-scaffnew` (α = 1) and
@@ -20,9 +21,9 @@
 //! Where we leave the paper:
 //! - Its coin is flipped at every step; we draw the number of steps to the next head, which is the same
 //!   law. One round is one communication; the note `steps` is the paper's axis of iterations, and
-//!   `stop = { steps = T }` ends a run there.
+//!   `stop = { iterations = T }` ends a run at the first communication from T on.
 //! - The sums of its line 11 carry the index i where j is meant.
-//! - It asks for Σ hᵢ = 0. What line 7 conserves is Σ αᵢ hᵢ, and the method converges to the point where
+//! - It asks for Σ hᵢ = 0. What line 8 conserves is Σ αᵢ hᵢ, and the method converges to the point where
 //!   ∇F = 1/n Σ αᵢ hᵢ: that sum must be 0. The paper's hᵢ = ∇fᵢ(Tᵢ(x⁰)) does not satisfy this; line 3
 //!   projects it, which never increases the Lyapunov function and costs one exchange in round 0.
 //! - Aᵢ is Lᵢ for exact gradients. For batches of b out of m examples it is twice the expected
@@ -33,27 +34,32 @@
 //! - Clients with αᵢ = 0 have no part in x: they are never asked and deploy xᵢ*.
 //!
 //! Partial participation is not in the paper. `tracked` draws c of the n clients, keeps hᵢ of the others
-//! and corrects line 7 by χ = n(c−1)/(c(n−1)); the mean goes back in a second, required exchange of the
+//! and corrects line 8 by χ = n(c−1)/(c(n−1)); the mean goes back in a second, required exchange of the
 //! same round. For equal α and γ this is TAMUNA without compression; for unequal ones it is tested, not
 //! proven. `author` is what the released code for networks does: hᵢ is reset to 0 in every round. That is
 //! local gradient descent on F (FLIX with federated averaging) and stops at a bias; the released code adds
 //! a server Adam, weights by sample counts, and flips its coin once, when the function is compiled.
 //!
+//! The compressed uplink is not in the paper either: see [`uplink`] for what of it is theory (the fixed
+//! point, the sum, ω = 0, one step per round) and what is only tested (the rate in between).
+//!
 //! The released *convex* code is Scaffnew on F: one step 1/Lα for every Fᵢ(x) = fᵢ(Tᵢ(x)), plain averages,
 //! p = 1/√(L̄/μ̄). In our letters that is γᵢ = αᵢ²/Lα: `setting = "author"`. No theorem covers it where
 //! αᵢ² Lᵢ > Lα.
 
-use motet_core::{
-    Abort, Algorithm, ClientId, Cohort, Mean, Meter, PerClient, Positive, Probability, Rate, Round, Rows, Sampling, Site, Vector,
-};
+use motet_core::{Abort, Algorithm, ClientId, Cohort, Mean, Meter, PerClient, Positive, Probability, Rate, Round, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
+use crate::parts::compress::Compressors;
 use crate::parts::{Solve, Start};
 use crate::registry::{Card, Method};
 
 mod kind;
 mod messages;
+mod opening;
 mod settings;
+pub mod uplink;
+mod walk;
 
 pub use kind::{Kind, Personal};
 pub use messages::{Ask, Client, Reply, Server};
@@ -97,6 +103,9 @@ pub struct Family<K: Kind> {
     /// Who takes part; everyone if absent.
     #[serde(default)]
     pub participation: Option<Participation>,
+    /// Cᵢ; everything is sent in full if absent.
+    #[serde(default)]
+    pub compressor: Option<Compressors>,
     /// How xᵢ* is found.
     #[serde(default)]
     pub solve: Solve,
@@ -104,13 +113,6 @@ pub struct Family<K: Kind> {
 
 impl<K: Kind> Method for Family<K> {
     const CARD: Card = K::CARD;
-}
-
-const SMOOTHNESS: &str = "the model does not know its smoothness";
-const CONVEXITY: &str = "the model does not know that it is strongly convex";
-
-fn unsuited(lack: &str, advice: &str) -> Abort {
-    Abort::Unsuited(format!("{lack}: {advice}"))
 }
 
 impl<K: Kind> Family<K> {
@@ -151,44 +153,13 @@ impl<K: Kind> Family<K> {
         room.filter(|_| noise > 0.0).map_or(step, |room| step.min(room / noise)) // line 2
     }
 
-    /// Line 7, if the client waits for it.
+    /// Line 8, if the client waits for it.
     fn settle(&self, me: &mut Client, mean: &Vector, gain: f64, id: ClientId) {
         if let Some(sent) = me.sent.take() {
-            let rate = me.p * gain * self.share(id) / me.step;
-            me.h.axpy(rate, mean); // line 7
+            let rate = me.p * gain * me.pace * self.share(id) / me.step;
+            me.h.axpy(rate, mean); // line 8
             me.h.axpy(-rate, &sent);
         }
-    }
-
-    /// Line 5: nothing but gradients and vectors at hand between two communications.
-    fn walk(&self, me: &Client, from: &Vector, steps: u32, site: &mut Site<'_>) -> Vector {
-        let alpha = self.share(site.id);
-        let mut local = (alpha < 1.0).then(|| self.anchor(site));
-        if let Some(own) = &mut local {
-            own.scale(1.0 - alpha);
-        }
-        let (mut x, mut g, mut mixed) = (from.clone(), from.zeros_like(), from.zeros_like());
-        let rate = me.step / alpha;
-        for _ in 0..steps {
-            let at = match &local {
-                None => &x,
-                Some(own) => {
-                    mixed.copy_from(own);
-                    mixed.axpy(alpha, &x);
-                    &mixed
-                }
-            };
-            match self.batch {
-                Some(size) if (size as usize) < site.train.samples() => {
-                    let rows = site.rng.choose(size as usize, site.train.samples());
-                    site.train.gradient_into(at, Rows::Only(&rows), &mut g);
-                }
-                _ => site.train.gradient_into(at, Rows::All, &mut g),
-            }
-            x.axpy(-rate, &g); // line 5
-            x.axpy(rate, &me.h);
-        }
-        x
     }
 
     /// Who works in this round.
@@ -204,6 +175,17 @@ impl<K: Kind> Family<K> {
         }
     }
 
+    /// Lines 6 and 7, in full.
+    fn gather(&self, s: &Server, cohort: &Cohort, steps: u32, round: &mut Round<'_, Self>) -> Result<Vector, Abort> {
+        let mut mean = Mean::like(&s.x);
+        round.ask(cohort, Ask::Advance { x: s.x.clone(), steps }, |id, reply| {
+            if let Reply::Moved { x } = reply {
+                mean.add(self.weight(s, id), &x);
+            }
+        })?;
+        Ok(mean.finish()) // line 7
+    }
+
     fn variant(&self) -> Option<Variant> {
         self.participation.map(|part| part.variant)
     }
@@ -211,47 +193,6 @@ impl<K: Kind> Family<K> {
     /// Aᵢ
     fn bound(&self, f: &Meter<'_>) -> Option<f64> {
         settings::bound(f.constants(), self.batch, f.samples())
-    }
-
-    /// Line 2 and the start, from everyone's constants.
-    fn introduce(&self, s: &mut Server, sharing: &Cohort, round: &mut Round<'_, Self>) -> Result<(), Abort> {
-        let mut census = settings::Census::default();
-        let mut average = Mean::like(&s.x);
-        let optimum = self.start == Start::OneShot;
-        round.ask(sharing, Ask::Introduce { optimum }, |id, reply| {
-            let Reply::Introduction { smoothness, bound, convexity, optimum } = reply else { return };
-            census.add(id, self.share(id), smoothness, bound, convexity);
-            if let Some(optimum) = optimum {
-                average.add(self.share(id).powi(2) * smoothness.unwrap_or(f64::NAN), &optimum);
-            }
-        })?;
-        if optimum {
-            s.x = average.finish();
-            if !s.x.is_finite() {
-                return Err(unsuited(SMOOTHNESS, "choose another start"));
-            }
-        }
-        let n = round.everyone().len();
-        let common = self.given().or_else(|| census.common(self.kind.steps(), n).map(|step| step * *self.scale));
-        let room = match &self.target {
-            Some(target) => Some(0.5 * *target.eps * census.least_convexity().ok_or_else(|| unsuited(CONVEXITY, "leave target out"))?),
-            None => None,
-        };
-        s.steps = census.steps(|id, bound| {
-            let own = || bound.map(|a| *self.scale / a);
-            common.or_else(own).map_or(f64::NAN, |step| self.lowered(id, self.step_of(id, step), room))
-        });
-        if sharing.ids().iter().any(|&id| !self.gamma(s, id).is_finite()) {
-            return Err(unsuited(SMOOTHNESS, "give step as a number"));
-        }
-        if self.p == Rate::Theory {
-            let p = census.p(self.kind.steps(), |id| self.gamma(s, id));
-            s.p = p.ok_or_else(|| unsuited(CONVEXITY, "give p as a number"))?;
-        }
-        if common.is_some() || room.is_some() || self.p == Rate::Theory {
-            round.ask(sharing, Ask::Begin { step: common, room, p: s.p }, |_, _| {})?;
-        }
-        Ok(())
     }
 }
 
@@ -276,6 +217,7 @@ impl<K: Kind> Algorithm for Family<K> {
             sent: None,
             step: self.given().map_or_else(own, |step| self.step_of(site.id, step)), // line 2
             p: if let Rate::Given(p) = self.p { *p } else { f64::NAN },
+            pace: 1.0,
         }
     }
 
@@ -289,15 +231,7 @@ impl<K: Kind> Algorithm for Family<K> {
             self.introduce(s, &sharing, round)?; // line 2
         }
         if self.h0 == Controls::ProjectedGradients {
-            let (mut sum, mut weights) = (s.x.zeros_like(), 0.0);
-            round.ask(&sharing, Ask::Differentiate { x: s.x.clone() }, |id, reply| {
-                if let Reply::Gradient { g } = reply {
-                    sum.axpy(self.share(id), &g);
-                    weights += self.weight(s, id);
-                }
-            })?;
-            sum.scale(1.0 / weights);
-            round.ask(&sharing, Ask::Project { excess: sum }, |_, _| {})?; // line 3
+            self.project(s, &sharing, round)?; // line 3
         }
         Ok(())
     }
@@ -312,13 +246,10 @@ impl<K: Kind> Algorithm for Family<K> {
             Coin::Every(steps) => steps,
         };
         let cohort = self.cohort(&sharing, round);
-        let mut mean = Mean::like(&s.x);
-        round.ask(&cohort, Ask::Advance { x: s.x.clone(), steps }, |id, reply| {
-            if let Reply::Moved { x } = reply {
-                mean.add(self.weight(s, id), &x);
-            }
-        })?;
-        s.x = mean.finish(); // line 6
+        s.x = match &self.compressor {
+            None => self.gather(s, &cohort, steps, round)?,
+            Some(compressors) => self.gather_compressed(compressors, s, &cohort, steps, round)?,
+        };
         if self.variant() == Some(Variant::Tracked) {
             let gain = settings::gain(sharing.len(), cohort.len());
             round.ask(&cohort, Ask::Settle { mean: s.x.clone(), gain }, |_, _| {})?;
@@ -352,10 +283,15 @@ impl<K: Kind> Algorithm for Family<K> {
             }
             Ask::Advance { x, steps } => {
                 self.settle(me, x, 1.0, site.id); // with everyone, the mean rides on the next ask
-                let moved = self.walk(me, x, *steps, site);
+                let moved = self.walk(me, x, *steps, site); // line 5
                 // The authors' variant forgets: its hᵢ is 0 for ever.
                 me.sent = (self.variant() != Some(Variant::Author)).then(|| moved.clone());
-                Reply::Moved { x: moved }
+                Reply::Moved { x: moved } // line 6
+            }
+            Ask::Condense { x, steps, turn, damping } => {
+                self.settle(me, x, 1.0, site.id);
+                let moved = self.walk(me, x, *steps, site);
+                Reply::Condensed { packed: self.condense(me, &moved, x, (*turn, *damping), site) } // line 6
             }
             Ask::Settle { mean, gain } => {
                 self.settle(me, mean, *gain, site.id);
@@ -388,6 +324,6 @@ impl<K: Kind> Algorithm for Family<K> {
                 _ => {}
             }
         }
-        settings::refuse(self.coin, self.batch, self.participation, clients)
+        settings::refuse(self.coin, self.batch, self.participation, clients).or_else(|| self.refuse_compressor(clients))
     }
 }

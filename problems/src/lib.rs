@@ -9,7 +9,6 @@ mod census;
 mod data_folder;
 mod dataset;
 mod dice;
-mod elementary;
 mod error;
 mod holdout;
 mod keys;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Input, Population, ProblemCard, Seed, Shard, Vector};
+use motet_core::{Input, Liars, Population, ProblemCard, Seed, Shard, Vector};
 
 use crate::census::Census;
 use crate::data_folder::Folders;
@@ -33,6 +33,10 @@ pub struct Problem {
     pub inputs: Vec<Input>,
     /// Who has what.
     pub census: Census,
+    /// Clients in each group, where the source knows groups.
+    pub groups: Vec<u64>,
+    /// Clients that lie.
+    pub liars: Option<Liars>,
     /// About how much memory the data take.
     pub memory_bytes: u64,
 }
@@ -46,9 +50,21 @@ impl Problem {
 
     /// As [`Problem::build`], with the data folder given.
     pub fn build_from(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
-        match Stock::gather(config, folders, run)? {
+        let problem = match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
             Stock::Examples(dealt) => Self::of_examples(config, dealt),
+        }?;
+        let clients = problem.shards.len();
+        match config.byzantine {
+            Some(liars) if liars.first as usize + liars.count as usize > clients => {
+                let value = format!("{{ first = {}, count = {} }}", liars.first, liars.count);
+                Err(ProblemError::Value {
+                    key: "byzantine",
+                    value,
+                    wanted: format!("there are clients 0 to {}", clients.saturating_sub(1)),
+                })
+            }
+            _ => Ok(problem),
         }
     }
 
@@ -62,6 +78,7 @@ impl Problem {
             examples: self.shards.iter().map(|shard| shard.train.samples() as u64).sum(),
             smoothness: range(constants.iter().map(|c| c.smoothness)),
             convexity: range(constants.iter().map(|c| c.convexity)),
+            groups: self.groups.clone(),
         }
     }
 
@@ -80,6 +97,8 @@ impl Problem {
             start,
             inputs: Vec::new(),
             census,
+            groups: config.source.groups(),
+            liars: config.byzantine,
             memory_bytes,
         })
     }
@@ -94,7 +113,17 @@ impl Problem {
         let examples = Arc::new(Examples::new(arranged(dealt.dataset, &dealt.parts))?);
         let start = model.start(&examples)?;
         let shards = Arc::new(clients(model, &examples, &dealt.parts)?);
-        Ok(Self { about, population: Arc::<Vec<Shard>>::clone(&shards), shards, start, inputs: dealt.inputs, census, memory_bytes })
+        Ok(Self {
+            about,
+            population: Arc::<Vec<Shard>>::clone(&shards),
+            shards,
+            start,
+            inputs: dealt.inputs,
+            census,
+            groups: vec![],
+            liars: config.byzantine,
+            memory_bytes,
+        })
     }
 }
 

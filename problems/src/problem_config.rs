@@ -1,5 +1,6 @@
 //! The `[problem]` section of an experiment file.
 
+use motet_core::Liars;
 use serde::de::{Deserializer, Unexpected, Visitor};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,9 @@ pub struct ProblemConfig {
     /// What is fitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelConfig>,
+    /// Who lies, and how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub byzantine: Option<Liars>,
     /// The dice of generators, splits and hold-outs.
     #[serde(default)]
     pub seed: ProblemSeed,

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use motet_core::{ClientRow, Manifest, Row, Summary};
+use motet_core::{ClientRow, Manifest, Merit, Row, Summary};
 
 /// Everything an experiment left.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Records {
     pub rows: Vec<Row>,
     /// Every client at the end of every run.
     pub clients: Vec<ClientRow>,
+    /// Who counted how much for whom, in the order written.
+    pub merits: Vec<Merit>,
 }
 
 /// Records that cannot be read.
@@ -40,17 +42,26 @@ pub enum ReadError {
         /// Why.
         source: serde_json::Error,
     },
+    /// A merit ledger that is none.
+    #[error("{}: {source}", path.display())]
+    Ledger {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: motet_core::WireError,
+    },
 }
 
 impl Records {
-    /// Reads the folder of an experiment. `summary.json` and `clients.jsonl` may be missing; a last
+    /// Reads the folder of an experiment. `summary.json`, `clients.jsonl` and `merits.bin` may be missing; a last
     /// line of `rows.jsonl` without its newline was being written when the run died and is dropped.
     pub fn read(folder: &Path) -> Result<Self, ReadError> {
         let manifest = read_json(&folder.join("manifest.json"))?;
         let summary = optional(read_json(&folder.join("summary.json")))?;
         let rows = read_lines(&folder.join("rows.jsonl"))?;
         let clients = optional(read_lines(&folder.join("clients.jsonl")))?.unwrap_or_default();
-        Ok(Self { manifest, summary, rows, clients })
+        let merits = optional(read_merits(&folder.join("merits.bin")))?.unwrap_or_default();
+        Ok(Self { manifest, summary, rows, clients, merits })
     }
 
     /// The rows of one run.
@@ -65,6 +76,11 @@ fn optional<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
         Err(ReadError::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(other) => Err(other),
     }
+}
+
+fn read_merits(path: &Path) -> Result<Vec<Merit>, ReadError> {
+    let bytes = fs::read(path).map_err(|source| ReadError::File { path: path.into(), source })?;
+    Merit::read_all(&bytes).map_err(|source| ReadError::Ledger { path: path.into(), source })
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ReadError> {

@@ -63,7 +63,7 @@ fn small() -> Folders {
         claims: vec![],
     };
     let manifest = Manifest { experiment: "small".into(), runs, ..Manifest::default() };
-    vec![("small".into(), Records { manifest, summary: Some(summary), rows, clients: vec![] })]
+    vec![("small".into(), Records { manifest, summary: Some(summary), rows, ..Records::default() })]
 }
 
 fn every_file(folders: &Folders) -> Vec<File> {

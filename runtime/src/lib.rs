@@ -4,6 +4,8 @@
 //! to the last bit on all of them.
 
 mod bytes;
+mod byzantine;
+mod checkpoints;
 mod inline;
 mod lossy;
 mod pool;
@@ -11,8 +13,10 @@ mod store;
 mod threads;
 
 pub use bytes::Bytes;
+pub use byzantine::Byzantine;
+pub use checkpoints::{Checkpoints, Found, Holdings, KEPT};
 pub use inline::Inline;
 pub use lossy::Lossy;
 pub use pool::Pool;
-pub use store::{Frozen, Memory};
+pub use store::{Disk, Frozen, Memory, OpenError};
 pub use threads::Threads;

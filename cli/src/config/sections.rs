@@ -13,7 +13,7 @@ pub struct RunSection {
     /// When to measure, and what.
     #[serde(default)]
     pub probe: ProbeSection,
-    /// Metric → value: stop when it is reached.
+    /// Metric, `bits_up`, `gradients` or `iterations` → value: stop when it is reached.
     #[serde(default)]
     pub stop: BTreeMap<String, f64>,
     /// Least share of a cohort that must answer.

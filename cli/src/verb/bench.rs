@@ -1,5 +1,7 @@
 //! `motet bench`: fixed workloads, for comparison with other systems.
 
+mod scafflix;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -39,6 +41,8 @@ enum Workload {
     Logistic,
     /// The same problem by DIANA with Rand-k, k = 0.2 d: what compression costs beside `logistic`
     Diana,
+    /// Scafflix on the same data, ten local steps a round, against the bare gradient kernel
+    Scafflix,
 }
 
 #[derive(Serialize)]
@@ -59,15 +63,18 @@ impl BenchArgs {
         for workload in workloads {
             let pool = Arc::new(self.threads.map_or_else(Pool::all_cores, |n| Pool::new(n.into())));
             let timing = match workload {
-                Workload::Logistic => logistic::<Flix>("logistic", json!({ "alpha": 0.5, "solve": { "steps": 100 } }), pool, self.rounds)?,
+                Workload::Logistic => {
+                    json!(logistic::<Flix>("logistic", json!({ "alpha": 0.5, "solve": { "steps": 100 } }), pool, self.rounds)?)
+                }
                 Workload::Diana => {
                     let compressor = json!({ "kind": "rand-k", "k": 0.2 });
                     let params = json!({ "alpha": 0.5, "compressor": compressor, "solve": { "steps": 100 } });
-                    logistic::<Diana>("diana", params, pool, self.rounds)?
+                    json!(logistic::<Diana>("diana", params, pool, self.rounds)?)
                 }
+                Workload::Scafflix => json!(scafflix::scafflix(&pool, self.rounds)?),
             };
             // One JSON line in either format: this output is for machines.
-            console.result(&timing, || serde_json::to_string(&timing).unwrap_or_default());
+            console.result(&timing, || timing.to_string());
         }
         Ok(true)
     }
@@ -79,8 +86,11 @@ const ONES: usize = 12;
 const CLIENTS: usize = 50;
 const WARM_UP: u64 = 20;
 
+fn odd(e: &dyn std::fmt::Display) -> Error {
+    Error::Unknown(format!("the workload cannot be made: {e}"))
+}
+
 fn logistic<M: Method>(workload: &'static str, params: serde_json::Value, pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
-    let odd = |e: &dyn std::fmt::Display| Error::Unknown(format!("the workload cannot be made: {e}"));
     let shards = logistic_shards().map_err(|e| odd(&e))?;
     let examples: usize = shards.iter().map(|s| s.train.samples()).sum();
     let method: Arc<M> = Arc::new(serde_json::from_value(params).map_err(|e| odd(&e))?);
@@ -92,7 +102,7 @@ fn logistic<M: Method>(workload: &'static str, params: serde_json::Value, pool: 
     let mut rows = vec![];
     let start = Vector::from(vec![0.0; COLUMNS]);
     train(&*method, start, &plan, &mut fleet, &mut rows).map_err(|source| Error::Run { label: workload.into(), seed: 1, source })?;
-    let seconds_per_round = fleet.median(WARM_UP as usize + 1);
+    let seconds_per_round = median(fleet.laps().skip(WARM_UP as usize + 1).collect());
     let loss = rows.last().and_then(|row| row.metrics.get("loss")).copied().unwrap_or(f64::NAN);
     let examples_per_second = examples as f64 / seconds_per_round;
     Ok(Timing { workload, threads, rounds, seconds_per_round, examples_per_second, peak_memory_mb: peak_memory_mb(), loss })
@@ -125,11 +135,15 @@ struct Stopwatch<F> {
 }
 
 impl<F> Stopwatch<F> {
-    fn median(&self, skip: usize) -> f64 {
-        let mut laps: Vec<f64> = self.laps.windows(2).skip(skip).map(|w| (w[1] - w[0]).as_secs_f64()).collect();
-        laps.sort_by(f64::total_cmp);
-        laps.get(laps.len() / 2).copied().unwrap_or(f64::NAN)
+    /// Seconds from each exchange to the next.
+    fn laps(&self) -> impl Iterator<Item = f64> {
+        self.laps.windows(2).map(|w| (w[1] - w[0]).as_secs_f64())
     }
+}
+
+fn median(mut laps: Vec<f64>) -> f64 {
+    laps.sort_by(f64::total_cmp);
+    laps.get(laps.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Stopwatch<F> {

@@ -9,6 +9,8 @@
 use motet_core::{Fraction, Positive, Rate, Update, Vector, View, ViewMut, wire};
 use serde::{Deserialize, Serialize};
 
+use super::schedule::{Schedule, Shape, power};
+
 /// A server optimiser and its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -16,12 +18,12 @@ pub enum Optimiser {
     /// x ← x − η q
     Sgd {
         /// η
-        step: Rate<Positive>,
+        step: Schedule<Positive>,
     },
     /// v ← b v + q, x ← x − η v
     Momentum {
         /// η
-        step: Rate<Positive>,
+        step: Schedule<Positive>,
         /// b
         #[serde(default = "nine_tenths")]
         b: Fraction,
@@ -29,7 +31,7 @@ pub enum Optimiser {
     /// m ← b₁ m + (1 − b₁) q, v ← b₂ v + (1 − b₂) q², x ← x − η m/(√v + ε)
     Adam {
         /// η
-        step: Rate<Positive>,
+        step: Schedule<Positive>,
         /// b₁
         #[serde(default = "nine_tenths")]
         b1: Fraction,
@@ -46,7 +48,7 @@ pub enum Optimiser {
     /// v ← v + q², x ← x − η q/(√v + ε)
     Adagrad {
         /// η
-        step: Rate<Positive>,
+        step: Schedule<Positive>,
         /// ε
         #[serde(default = "adagrad_eps")]
         eps: Positive,
@@ -57,7 +59,7 @@ pub enum Optimiser {
     /// As Adam, with v ← v + (1 − b₂) sign(q² − v) q²
     Yogi {
         /// η
-        step: Rate<Positive>,
+        step: Schedule<Positive>,
         /// b₁
         #[serde(default = "nine_tenths")]
         b1: Fraction,
@@ -138,11 +140,16 @@ struct Adaptive {
 impl Optimiser {
     /// Plain steps of the size that theory gives.
     pub fn sgd(step: Rate<Positive>) -> Self {
-        Optimiser::Sgd { step }
+        Optimiser::Sgd { step: Schedule::constant(step) }
     }
 
-    /// η as it was written.
+    /// η at the first step, as it was written.
     pub fn step(&self) -> Rate<Positive> {
+        self.schedule().start
+    }
+
+    /// η
+    pub fn schedule(&self) -> Schedule<Positive> {
         match *self {
             Optimiser::Sgd { step }
             | Optimiser::Momentum { step, .. }
@@ -165,19 +172,21 @@ impl Optimiser {
     /// What is wrong with it, if anything.
     pub fn refuse(&self) -> Option<String> {
         let theory = self.step() == Rate::Theory && self.theory(1.0).is_none();
-        theory.then(|| "theory has no step for this optimiser: give step as a number".into())
+        let inverse = self.schedule().shape == Shape::Inverse { after: None };
+        if theory {
+            Some("theory has no step for this optimiser: give step as a number".into())
+        } else {
+            inverse.then(|| "an inverse schedule of the step needs after = b".into())
+        }
     }
 
-    /// One step of x against q, with η = `step`.
+    /// One step of x against q. η is `step` at the first, and follows the schedule from there.
     pub fn apply(&self, x: &mut Vector, q: &Vector, step: f64, state: &mut Momenta) {
+        let step = self.begin(step, state);
         match *self {
             // As vectors, in the precision of the vectors.
-            Optimiser::Sgd { .. } => {
-                state.t += 1;
-                x.axpy(-step, q);
-            }
+            Optimiser::Sgd { .. } => x.axpy(-step, q),
             Optimiser::Momentum { b, .. } => {
-                state.t += 1;
                 let v = state.v.get_or_insert_with(|| q.zeros_like());
                 v.scale(*b);
                 v.axpy(1.0, q);
@@ -190,19 +199,24 @@ impl Optimiser {
     /// The same with a q that may name only some rows of x; see the top of this file for what becomes of the others.
     pub fn apply_update(&self, x: &mut Vector, q: &Update, step: f64, state: &mut Momenta) {
         assert_eq!(x.len(), q.dim(), "dimensions agree");
-        match q {
-            Update::Dense(q) => self.apply(x, q, step, state),
-            Update::Rows(_) if matches!(self, Optimiser::Sgd { .. }) => {
-                state.t += 1;
-                q.add_to(-step, x);
+        match (q, self) {
+            (Update::Dense(q), _) => self.apply(x, q, step, state),
+            (Update::Rows(_), Optimiser::Sgd { .. }) => q.add_to(-self.begin(step, state), x),
+            (Update::Rows(rows), _) => {
+                let step = self.begin(step, state);
+                self.walk(x, rows.starts(), rows.width(), rows.values(), step, state);
             }
-            Update::Rows(rows) => self.walk(x, rows.starts(), rows.width(), rows.values(), step, state),
         }
+    }
+
+    /// η of the next step, which is counted.
+    fn begin(&self, step: f64, state: &mut Momenta) -> f64 {
+        state.t += 1;
+        step * self.schedule().shape.at(state.t - 1, f64::NAN)
     }
 
     /// One step of the stretches of x that begin at `starts`, `width` long, against `q`, which has one after the other.
     fn walk(&self, x: &mut Vector, starts: impl Iterator<Item = usize>, width: usize, q: &Vector, step: f64, state: &mut Momenta) {
-        state.t += 1;
         let at = Stretches { starts, width };
         match *self {
             // Plain steps remember nothing; they are taken where they are asked for.
@@ -309,19 +323,6 @@ fn corrections(flavour: Flavour, b1: f64, b2: f64, t: u64) -> (f64, f64) {
         Flavour::Corrected => (1.0 - power(b1, t), 1.0 - power(b2, t)),
         Flavour::Plain | Flavour::FedOpt => (1.0, 1.0),
     }
-}
-
-/// bᵗ by squaring: the same bits on every machine, which the library's power does not promise.
-fn power(mut b: f64, mut t: u64) -> f64 {
-    let mut product = 1.0;
-    while t > 0 {
-        if t % 2 == 1 {
-            product *= b;
-        }
-        b *= b;
-        t /= 2;
-    }
-    product
 }
 
 /// −1, 0 or 1.

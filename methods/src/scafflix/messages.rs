@@ -2,6 +2,8 @@
 
 use motet_core::{Vector, message, wire};
 
+use crate::parts::compress::{Packed, Turn};
+
 message! {
     /// Server to client.
     pub enum Ask {
@@ -29,16 +31,27 @@ message! {
             /// Σ αⱼ ĝⱼ / Σ wⱼ
             excess: Vector,
         },
-        /// For lines 4 and 5, with the mean that line 7 waits for.
+        /// For lines 4 and 5, with the mean that line 8 waits for.
         Advance {
             /// x
             x: Vector,
             /// ℓ
             steps: u32,
         },
-        /// For line 7, now.
+        /// The same, for a compressed reply.
+        Condense {
+            /// x
+            x: Vector,
+            /// ℓ
+            steps: u32,
+            /// For the dice that both sides throw.
+            turn: Turn,
+            /// ρ
+            damping: f64,
+        },
+        /// For line 8, now.
         Settle {
-            /// x of line 6.
+            /// x of line 7.
             mean: Vector,
             /// χ
             gain: f64,
@@ -70,6 +83,11 @@ message! {
             /// xᵢ
             x: Vector,
         },
+        /// Line 6.
+        Condensed {
+            /// Cᵢ(xᵢ − x)
+            packed: Packed,
+        },
         /// It is done; costs no bits.
         Done {},
     }
@@ -92,11 +110,13 @@ wire! {
     pub struct Client {
         /// hᵢ
         pub h: Vector,
-        /// xᵢ as sent, until line 7 has seen the mean.
+        /// mᵢ, until line 8 has seen the mean.
         pub sent: Option<Vector>,
         /// γᵢ
         pub step: f64,
         /// p
         pub p: f64,
+        /// η of line 8.
+        pub pace: f64,
     }
 }

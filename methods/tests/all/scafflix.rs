@@ -332,11 +332,13 @@ fn a_round_is_one_communication_and_its_steps_are_noted() {
 #[test]
 fn a_run_can_stop_after_so_many_iterations() {
     let lab = Lab::new(q3());
-    let plan = Plan { stop: vec![Stop { metric: "steps".into(), value: 100.0 }], ..rounds(1000) };
+    let plan = Plan { stop: vec![Stop { metric: "iterations".into(), value: 100.0 }], ..rounds(1000) };
     let end = Setup::new(&lab, 1).run(&scafflix(&[0.2, 0.5, 1.0], json!({ "p": 0.3 })), &plan);
     let lengths = run_lengths(&end.rows);
     let total: u64 = lengths.iter().sum();
     assert!(total >= 100 && total - lengths.last().unwrap() < 100);
+    let descent = lab.run(&flix(&[0.2, 0.5, 1.0], "zeros"), lab.zeros(), &plan).1;
+    assert_eq!(descent.rounds, 100, "gradient descent takes one step a round");
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Logistic regression on two classes.
 
 use motet_core::NonNegative;
+use motet_nn::elementary::{sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, two_classes};
 use super::linear::{Curvature, Linear, Loss, Shape};
 use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range, kernel};
-use crate::elementary::{sigmoid, softplus};
 
 /// f(x) = (1/m) Σ log(1 + exp(−bⱼ aⱼᵀx)) + (λ/2)|x|², where b is −1 for class 0 and +1 for class 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,8 @@
 //! Mean estimation: the simplest problem with data.
 
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
 use motet_core::{Batch, Constants, Rows, Vector};
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +39,7 @@ impl Model for MeanEstimation {
 impl MeanEstimation {
     fn distances(&self, data: Arc<Examples>, rows: Range<usize>) -> Distances {
         let share = if self.average_coordinates { 1.0 / data.features().cols().max(1) as f64 } else { 1.0 };
-        Distances { data, rows, share }
+        Distances { data, rows, share, sum: OnceLock::new() }
     }
 }
 
@@ -45,6 +48,8 @@ struct Distances {
     rows: Range<usize>,
     /// 1, or 1/d
     share: f64,
+    /// Σ ξⱼ over all rows, summed when first asked for: the gradient needs nothing else.
+    sum: OnceLock<Vec<f64>>,
 }
 
 impl Distances {
@@ -60,6 +65,33 @@ impl Distances {
         match rows {
             Rows::All => self.rows.len() as f64,
             Rows::Only(list) => list.len() as f64,
+        }
+    }
+}
+
+impl Distances {
+    /// Σ ξⱼ and how many they are.
+    fn sum(&self, rows: Rows<'_>) -> (Cow<'_, [f64]>, f64) {
+        let add = || {
+            let mut sum = vec![0.0; self.data.features().cols()];
+            let count = self.pick(rows, |row| self.data.features().entries(row, |c, v| sum[c] += v));
+            (sum, count)
+        };
+        match rows {
+            Rows::All => (Cow::Borrowed(self.sum.get_or_init(|| add().0)), self.rows.len() as f64),
+            Rows::Only(_) => {
+                let (sum, count) = add();
+                (Cow::Owned(sum), count)
+            }
+        }
+    }
+
+    /// 2s (x − mean)
+    fn slope(&self, x: &Vector, sum: &[f64], count: f64, g: &mut Vector) {
+        // Of no examples there is no distance: the gradient is zero, as the value is.
+        let any = count.min(1.0);
+        for ((g, x), sum) in g.f64s_mut().iter_mut().zip(x.f64s()).zip(sum) {
+            *g = 2.0 * self.share * (any * x - sum / count.max(1.0));
         }
     }
 }
@@ -84,14 +116,15 @@ impl Objective for Distances {
     }
 
     fn gradient(&self, x: &Vector, batch: Batch<'_>, g: &mut Vector) {
-        let g = g.f64s_mut();
-        g.fill(0.0);
-        let count = self.pick(batch.rows, |row| self.data.features().entries(row, |c, v| g[c] += v));
-        // Of no examples there is no distance: the gradient is zero, as the value is.
-        let any = count.min(1.0);
-        for (g, x) in g.iter_mut().zip(x.f64s()) {
-            *g = 2.0 * self.share * (any * x - *g / count.max(1.0));
-        }
+        let (sum, count) = self.sum(batch.rows);
+        self.slope(x, &sum, count, g);
+    }
+
+    fn gradients(&self, xs: &[Vector], batch: Batch<'_>) -> Vec<Vector> {
+        let (sum, count) = self.sum(batch.rows);
+        let mut gs: Vec<Vector> = xs.iter().map(Vector::zeros_like).collect();
+        xs.iter().zip(&mut gs).for_each(|(x, g)| self.slope(x, &sum, count, g));
+        gs
     }
 
     fn hessian_vector(&self, _: &Vector, v: &Vector, batch: Batch<'_>, out: &mut Vector) {

@@ -1,12 +1,12 @@
 //! One logistic regression per class.
 
 use motet_core::NonNegative;
+use motet_nn::elementary::{sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, many_classes};
 use super::linear::{Curvature, Linear, Loss, Shape};
 use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range};
-use crate::elementary::{sigmoid, softplus};
 
 /// f(X) = 1/(mC) Σ_c Σⱼ log(1 + exp(−b_{jc} x_cᵀaⱼ)) + (λ/2)|X|², where b_{jc} is +1 if example j is of class c
 /// and −1 otherwise; the coefficients x_c of one class lie together.

@@ -1,12 +1,12 @@
 //! Multinomial logistic regression.
 
 use motet_core::NonNegative;
+use motet_nn::elementary::{exp, ln};
 use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, many_classes};
 use super::linear::{Curvature, Linear, Loss, Shape};
 use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range};
-use crate::elementary::{exp, ln};
 
 /// f(X) = (1/m) Σ (log Σ_c exp(x_cᵀaⱼ) − x_{yⱼ}ᵀaⱼ) + (λ/2)|X|²; the coefficients x_c of one class lie together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

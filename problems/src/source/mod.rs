@@ -92,6 +92,16 @@ macro_rules! sources {
     };
 }
 
+impl Source {
+    /// How many clients there are in each group, one group after another; empty if there are no groups.
+    pub(crate) fn groups(&self) -> Vec<u64> {
+        match self {
+            Source::MeanGroups(source) => source.groups.map(u64::from).to_vec(),
+            _ => vec![],
+        }
+    }
+}
+
 sources! {
     "libsvm" => Libsvm,
     "synthetic" => Synthetic,

@@ -22,6 +22,7 @@ use crate::keys::keys;
 use crate::matrix::{Dense, Matrix};
 use crate::model::{MeanEstimation, ModelConfig};
 use crate::source::{Material, Place, affordable};
+use crate::synthetic::moving::{Drift, Drifting, Endless, Extra};
 
 keys! {
     /// Estimate a mean among groups of clients with other means; client 0 has extra validation data.
@@ -34,13 +35,30 @@ keys! {
         pub dim: NonZeroU32,
         /// Samples per client.
         pub samples: NonZeroU32,
-        /// Validation samples of client 0; 0 unless told.
+        /// Validation samples of client 0: a number, 0 unless told, or "endless" for new ones at every question.
         #[serde(default)]
-        pub validation: u32,
+        pub validation: Extra,
+        /// Who has validation samples: "target" (client 0, the default) or "everyone".
+        #[serde(default)]
+        pub validated: Validated,
         /// "code" (as the figures were made, the default) or "paper" (as the text says).
         #[serde(default)]
         pub mode: MeanMode,
+        /// The second group moves away: { after = 3000, mu = 1.0, over = 100 } goes to the new mu in 100 rounds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub drift: Option<Drift>,
     }
+}
+
+/// Who has validation samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Validated {
+    /// Client 0.
+    #[default]
+    Target,
+    /// Every client.
+    Everyone,
 }
 
 /// Whose constants.
@@ -62,6 +80,7 @@ impl MeanGroups {
         let groups = self.groups.iter().enumerate().flat_map(|(group, &clients)| std::iter::repeat_n(group, clients as usize));
         let own_means: Vec<&Vec<f64>> = groups.map(|group| &means[group]).collect();
         let data = Arc::new(self.draw(&own_means, place.seed)?);
+        let share = if self.mode == MeanMode::Code { 1.0 / dim as f64 } else { 1.0 };
         let model = ModelConfig::Mean(MeanEstimation { average_coordinates: self.mode == MeanMode::Code });
         let mut shards = Vec::with_capacity(own_means.len());
         let mut taken = 0;
@@ -71,6 +90,14 @@ impl MeanGroups {
             let mut shard = Shard::new(model.objective(&data, train)?);
             if !validation.is_empty() {
                 shard.validation = Some(model.objective(&data, validation)?);
+            } else if self.validation == Extra::Endless && self.validates(client) {
+                shard.validation = Some(Arc::new(Endless { mean: mean.clone(), share, seed: place.seed, client }));
+            }
+            if let (Some(drift), true) =
+                (self.drift, self.groups[0] as usize <= client && client < (self.groups[0] + self.groups[1]) as usize)
+            {
+                let away = (*drift.mu - *self.mu) * self.near();
+                shard.train = Arc::new(Drifting { still: shard.train, drift, away, curvature: 2.0 * share });
             }
             shard.test_exam = Some(Arc::new(Excess { mean: mean.clone().into() }));
             shards.push(shard);
@@ -84,12 +111,28 @@ impl MeanGroups {
             return Err(ProblemError::Value { key: "source.groups", value: format!("{:?}", self.groups), wanted });
         };
         let clients = target_group.saturating_add(self.groups[1]).saturating_add(self.groups[2]);
-        affordable(&[("groups", clients), ("samples", self.samples.saturating_add(self.validation)), ("dim", self.dim)])
+        let extra = if let Extra::Samples(count) = self.validation { count } else { 0 };
+        affordable(&[("groups", clients), ("samples", self.samples.saturating_add(extra)), ("dim", self.dim)])
     }
 
-    /// Validation samples of a client: only the target has any.
+    fn validates(&self, client: usize) -> bool {
+        client == 0 || self.validated == Validated::Everyone
+    }
+
+    /// Validation samples of a client that are drawn beforehand.
     fn extra(&self, client: usize) -> usize {
-        if client == 0 { self.validation as usize } else { 0 }
+        match self.validation {
+            Extra::Samples(count) if self.validates(client) => count as usize,
+            _ => 0,
+        }
+    }
+
+    /// What a coordinate of the second group's mean is at μ = 1.
+    fn near(&self) -> f64 {
+        match self.mode {
+            MeanMode::Code => 1.0 / f64::from(self.dim.get()).sqrt(),
+            MeanMode::Paper => 1.0,
+        }
     }
 
     /// Every client's samples, one client after another, validation after training.
@@ -112,12 +155,12 @@ impl MeanGroups {
             v.iter_mut().for_each(|v| *v /= length);
             v
         };
-        let (near, far) = match self.mode {
+        let far = match self.mode {
             // In dimension 1 the alternating vector has no second entry to be 1.
-            MeanMode::Code => (1.0 / (dim as f64).sqrt(), unit((0..dim).map(|j| if dim == 1 { 1.0 } else { (j % 2) as f64 }).collect())),
-            MeanMode::Paper => (1.0, unit((0..dim).map(|_| rng.normal()).collect())),
+            MeanMode::Code => unit((0..dim).map(|j| if dim == 1 { 1.0 } else { (j % 2) as f64 }).collect()),
+            MeanMode::Paper => unit((0..dim).map(|_| rng.normal()).collect()),
         };
-        [vec![0.0; dim], vec![*self.mu * near; dim], far]
+        [vec![0.0; dim], vec![*self.mu * self.near(); dim], far]
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use motet_core::{ClientRow, Manifest, Outcome, ProblemCard, Row, RunCard};
+use motet_core::{ClientRow, Manifest, Merit, Outcome, ProblemCard, Row, RunCard};
 use serde_json::{Map, Value as Json};
 
 use super::ast::Relation;
@@ -37,6 +37,8 @@ pub(super) struct Run<'r> {
     /// In the order of rounds.
     pub(super) rows: Vec<&'r Row>,
     pub(super) clients: Vec<&'r ClientRow>,
+    /// In the order of rounds.
+    pub(super) merits: Vec<&'r Merit>,
     pub(super) outcome: Option<&'r Outcome>,
 }
 
@@ -62,10 +64,16 @@ impl<'r> Book<'r> {
                 book.runs[at].clients.push(client);
             }
         }
+        for merit in &records.merits {
+            if let Some(&at) = place.get(&(merit.run as usize)) {
+                book.runs[at].merits.push(merit);
+            }
+        }
         for (run, summary) in book.runs.iter_mut().zip(records.summary.iter().flat_map(|s| &s.runs)) {
             run.outcome = Some(&summary.outcome);
         }
         book.runs.iter_mut().for_each(|run| run.rows.sort_by_key(|row| row.round));
+        book.runs.iter_mut().for_each(|run| run.merits.sort_by_key(|merit| merit.round));
         book
     }
 
@@ -95,7 +103,7 @@ impl<'r> Run<'r> {
         values.insert("problem".into(), Value::Number(card.problem as f64));
         values.insert("seed".into(), Value::Number(card.seed as f64));
         let about = problems.get(card.problem).map_or("", |problem| &problem.about);
-        Self { card, values, about, rows: vec![], clients: vec![], outcome: None }
+        Self { card, values, about, rows: vec![], clients: vec![], merits: vec![], outcome: None }
     }
 
     pub(super) fn value(&self, key: &str) -> &Value {

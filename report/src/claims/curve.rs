@@ -1,6 +1,6 @@
 //! Numbers read off the rows of one run.
 
-use motet_core::{Outcome, Row, larger_is_better};
+use motet_core::{Merit, Outcome, Row, larger_is_better};
 
 use super::ast::{Axis, Clients};
 use super::book::Run;
@@ -110,9 +110,12 @@ impl Run<'_> {
         Ok(self.values(note, rounds)?.iter().sum())
     }
 
-    /// Total weight of clients: `weight.7` in the rows, averaged over the rounds asked for, or else `weight`
-    /// of each client at the end of the run.
+    /// Total weight of clients, averaged over the rounds asked for, or at the end: by the merit ledger, or `weight.7`
+    /// in the rows, or else `weight` of each client at the end of the run.
     pub(super) fn weight(&self, who: &Clients, rounds: Option<Rounds>) -> Result<f64, Gap> {
+        if !self.merits.is_empty() {
+            return self.merit(who, rounds);
+        }
         let mut total = 0.0;
         for client in who.clone() {
             let metric = format!("weight.{client}");
@@ -125,6 +128,23 @@ impl Run<'_> {
             };
         }
         Ok(total)
+    }
+
+    /// Of the ledger's totals, the mean over rounds, or the last round's; with several targets, their mean.
+    fn merit(&self, who: &Clients, rounds: Option<Rounds>) -> Result<f64, Gap> {
+        let end = self.merits.last().map_or(0, |merit| merit.round);
+        let (from, to) = match rounds {
+            None => (end as f64, end as f64),
+            Some(Rounds { from, to, last: None }) => (from, to),
+            Some(Rounds { from, to, last: Some(count) }) => (from.max(end as f64 - count + 1.0), to),
+        };
+        let seen = self.merits.iter().filter(|merit| (from..=to).contains(&(merit.round as f64)));
+        let totals: Vec<f64> = seen.map(|merit| weight_of(merit, who)).collect();
+        if totals.is_empty() {
+            Err(Gap::TooShort(format!("{} has no weights in these rounds", self.card.label)))
+        } else {
+            Ok(mean(&totals))
+        }
     }
 
     /// Everything the rows have a number for.
@@ -198,6 +218,12 @@ fn read(row: &Row, metric: &str) -> Option<f64> {
         "round" => row.round as f64,
         _ => return None,
     })
+}
+
+/// The total weight of these clients in one record; whom it does not list has none.
+fn weight_of(merit: &Merit, who: &Clients) -> f64 {
+    let listed = merit.weights.len() as u32;
+    who.clone().take_while(|client| *client < listed).map(|client| merit.weights.at(client as usize)).sum()
 }
 
 fn floored(metric: &str, value: f64) -> f64 {

@@ -85,7 +85,7 @@ fn outcome(m: &mut Markup, group: &Group<'_>) {
         let class = match run.and_then(|run| run.outcome()) {
             Some(Outcome::Finished | Outcome::Stopped { .. }) => "outcome",
             Some(Outcome::Diverged { .. } | Outcome::Failed { .. }) => "outcome bad",
-            None => "outcome cut",
+            Some(Outcome::Interrupted { .. }) | None => "outcome cut",
         };
         let text = if all.len() > 1 { format!("{times}× {text}") } else { text.clone() };
         m.element("span", &[("class", &class)], &text);

@@ -38,6 +38,7 @@ fn manifest() -> Manifest {
         examples: 12_480,
         smoothness: Some([0.61, 0.842, 1.37]),
         convexity: Some([0.01, 0.01, 0.01]),
+        groups: vec![],
     };
     Manifest {
         motet: "0.1.0".into(),
@@ -107,12 +108,13 @@ fn row(card: &RunCard, alpha: f64, round: u64) -> Row {
         }
     }
     let sent = if local { 0 } else { u64::from(CLIENTS) * round * 610 * 64 };
+    let carried = if local { 0 } else { sent / 8 + 40 * round };
     Row {
         run: card.run,
         round,
         metrics,
         bits: UpDown { up: sent, down: sent },
-        bytes: UpDown { up: sent / 8 + 40 * round, down: sent / 8 + 40 * round },
+        bytes: UpDown { up: carried, down: carried },
         gradients: 1_100_000 + 12_480 * if local { 0 } else { round },
         attempts: 1,
         notes: Metrics::new(),

@@ -1,5 +1,6 @@
 //! `motet check`: an experiment fully resolved, its constants, theory's predictions, and what it will cost.
 
+mod acceleration;
 mod budget;
 
 use std::path::PathBuf;
@@ -64,15 +65,18 @@ impl CheckArgs {
                 estimates.push(Estimate { budget, ..visit(entry, trial)? });
             }
         }
+        let accelerations = acceleration::accelerations(&simulation)?;
         let memory: u64 = simulation.problems().iter().map(|b| b.problem.memory_bytes).sum();
         let total: f64 = estimates.iter().map(|e| e.seconds).sum::<f64>() * experiment.seeds.len() as f64;
         let json = json!({
             "experiment": experiment.resolved(),
             "problems": manifest.problems,
             "methods": estimates,
+            "acceleration": accelerations,
             "estimate": { "runs": manifest.runs.len(), "memory_bytes": memory, "seconds": total },
         });
-        console.result(&json, || page(&experiment, &manifest.problems, &estimates, &json["estimate"]));
+        console
+            .result(&json, || page(&experiment, &manifest.problems, &acceleration::table(&accelerations), &estimates, &json["estimate"]));
         Ok(true)
     }
 }
@@ -125,7 +129,7 @@ impl Visitor for Trial<'_> {
     }
 }
 
-fn page(experiment: &Experiment, problems: &[ProblemCard], estimates: &[Estimate], total: &Value) -> String {
+fn page(experiment: &Experiment, problems: &[ProblemCard], accelerations: &str, estimates: &[Estimate], total: &Value) -> String {
     let mut text = toml::to_string(&without_nulls(&experiment.resolved())).unwrap_or_default();
     text.push('\n');
     for p in problems {
@@ -138,6 +142,7 @@ fn page(experiment: &Experiment, problems: &[ProblemCard], estimates: &[Estimate
             ));
         }
     }
+    text.push_str(accelerations);
     for e in estimates {
         text.push_str(&format!("{}\n", e.label));
         if let (Some(p), Some([a, b, c])) = (&e.promise, e.rounds_to) {

@@ -49,6 +49,11 @@ impl Compressors {
         }
     }
 
+    /// max ωᵢ
+    pub fn largest_omega(&self, dim: usize) -> f64 {
+        self.all().iter().map(|c| c.omega(dim).unwrap_or(f64::INFINITY)).fold(0.0, f64::max)
+    }
+
     /// ωᵢ; infinite if biased.
     pub fn omega(&self, client: ClientId, dim: usize) -> f64 {
         self.of(client).omega(dim).unwrap_or(f64::INFINITY)

@@ -1,0 +1,102 @@
+//! A run between two rounds: what is needed to go on as if nothing had happened.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::algorithm::Algorithm;
+use crate::fleet::Heard;
+use crate::ledger::Ledger;
+use crate::message::{Reader, Wire, WireError};
+use crate::record::Metrics;
+
+/// Everything the loop knows. Together with the clients' states, a run goes on from it to the same bits.
+#[derive(Clone, Debug)]
+pub struct Moment<A: Algorithm> {
+    /// The server's state.
+    pub server: A::Server,
+    /// What was heard of each client.
+    pub heard: Heard,
+    /// What was spent.
+    pub ledger: Ledger,
+    /// The round to come; 0 before anything was asked.
+    pub next: u64,
+    /// Attempts since the last row.
+    pub(crate) attempts: u64,
+    /// What the method noted since the last row.
+    pub(crate) notes: BTreeMap<Cow<'static, str>, f64>,
+    /// What it noted before that, summed.
+    pub(crate) spent: Metrics,
+}
+
+impl<A: Algorithm> Moment<A> {
+    /// Before the first round.
+    pub(crate) fn before(server: A::Server) -> Self {
+        Self {
+            server,
+            heard: Heard::default(),
+            ledger: Ledger::default(),
+            next: 0,
+            attempts: 0,
+            notes: BTreeMap::new(),
+            spent: Metrics::new(),
+        }
+    }
+}
+
+impl<A: Algorithm> Wire for Moment<A> {
+    fn bits(&self) -> u64 {
+        8 * self.bytes()
+    }
+    fn bytes(&self) -> u64 {
+        let named = |names: &mut dyn Iterator<Item = usize>| 4 + names.map(|length| 12 + length as u64).sum::<u64>();
+        let (notes, spent) = (named(&mut self.notes.keys().map(|k| k.len())), named(&mut self.spent.keys().map(String::len)));
+        self.server.bytes() + self.heard.bytes() + self.ledger.bytes() + 16 + notes + spent
+    }
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.server.encode(out);
+        self.heard.encode(out);
+        self.ledger.encode(out);
+        self.next.encode(out);
+        self.attempts.encode(out);
+        let notes: Vec<(String, f64)> = self.notes.iter().map(|(k, v)| (k.to_string(), *v)).collect();
+        notes.encode(out);
+        let spent: Vec<(String, f64)> = self.spent.iter().map(|(k, v)| (k.clone(), *v)).collect();
+        spent.encode(out);
+    }
+    fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(Self {
+            server: A::Server::decode(from)?,
+            heard: Heard::decode(from)?,
+            ledger: Ledger::decode(from)?,
+            next: u64::decode(from)?,
+            attempts: u64::decode(from)?,
+            notes: Vec::<(String, f64)>::decode(from)?.into_iter().map(|(k, v)| (Cow::Owned(k), v)).collect(),
+            spent: Vec::<(String, f64)>::decode(from)?.into_iter().collect(),
+        })
+    }
+}
+
+/// Is offered every moment between two rounds: to make it durable, or to end the run there.
+pub trait Keeper<A: Algorithm> {
+    /// After a round that is not the last.
+    fn after(&mut self, moment: &Moment<A>) -> io::Result<Next>;
+}
+
+/// What comes after a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The next round.
+    GoOn,
+    /// Nothing.
+    Stop,
+}
+
+/// Keeps nothing.
+pub(crate) struct Heedless;
+
+impl<A: Algorithm> Keeper<A> for Heedless {
+    fn after(&mut self, _: &Moment<A>) -> io::Result<Next> {
+        Ok(Next::GoOn)
+    }
+}

@@ -1,0 +1,204 @@
+//! FedAdp: clients count the more, the smaller the angle of their gradient to a reference.
+//!
+//! Wu, Wang. *Fast-Convergent Federated Learning with Adaptive Weighting*. IEEE Transactions on Cognitive
+//! Communications and Networking, 2021.
+//!
+//! ```text
+//! before   1  flavour original: every client says how many examples mᵢ it has
+//! round    2  every client i sends gᵢ = ∇fᵢ(x; Bᵢ)
+//!          3  θᵢ = angle of gᵢ and the reference: the target's gradient (code), or the mean (original)
+//!          4  flavour original: θᵢ ← ((t − 1) θᵢ,old + θᵢ)/t, smoothed over the t rounds i was heard
+//!          5  Gᵢ = A (1 − exp(−exp(−A (θᵢ − 1)))),   wᵢ ∝ exp(Gᵢ) (code) or mᵢ exp(Gᵢ) (original)
+//!          6  x ← x − γ Σ wᵢ gᵢ
+//! ```
+//!
+//! "code" is what the released code of MeritFed (Tupitsa et al. 2024) compares with: no smoothing, no sizes. The
+//! original flavour has one local step. Where the target is silent, the code flavour tries the round again.
+
+use motet_core::{Abort, Algorithm, ClientId, Mean, Positive, Round, Site, Vector, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::questions::{Ask, Places, Reply};
+use crate::parts::{BatchSize, Clip, Gradients, Simplex, cosine, gather_gradients, refuse_target, simplex_of};
+use crate::registry::{Card, Method};
+
+/// Weights by angles.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FedAdp {
+    /// Whose model it is.
+    #[serde(default)]
+    pub target: u32,
+    /// γ
+    pub step: Positive,
+    /// |Bᵢ|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// Whose rule.
+    #[serde(default)]
+    pub flavour: Flavour,
+    /// A
+    #[serde(default = "five")]
+    pub sharpness: Positive,
+    /// What is done to long gradients first.
+    #[serde(default)]
+    pub clip: Clip,
+}
+
+/// Whose rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flavour {
+    /// As MeritFed's released code has it.
+    #[default]
+    Code,
+    /// As its authors have it.
+    Original,
+}
+
+fn five() -> Positive {
+    Positive::new(5.0).expect("5 is positive")
+}
+
+impl Method for FedAdp {
+    const CARD: Card = Card {
+        name: "fedadp",
+        about: "gradients weighted by their angle to the target's (or to the mean)",
+        paper: "Wu, Wang 2021",
+        parameters: &[
+            ("target", "the client whose model it is; 0 unless told"),
+            ("step", "stepsize: a number"),
+            ("batch", "examples per gradient: a number or \"all\" (default)"),
+            ("flavour", "\"code\" (angle to the target's gradient, the default) or \"original\" (to the mean, smoothed, by size)"),
+            ("sharpness", "how steeply weight falls with the angle; 5 unless told"),
+            ("clip", "longest gradient: \"none\" (default), \"median\" of the cohort's lengths, or a number"),
+        ],
+        example: r#"{"step":0.02,"batch":3}"#,
+    };
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// x
+        pub x: Vector,
+        /// w of the last round, by client number
+        pub w: Simplex,
+        /// mᵢ and, of the original flavour, the smoothed θᵢ and how often i was heard
+        pub clients: Vec<Angle>,
+    }
+}
+
+wire! {
+    /// What is known of one client.
+    #[derive(PartialEq, Default)]
+    pub struct Angle {
+        /// mᵢ
+        pub samples: u64,
+        /// θᵢ
+        pub angle: f64,
+        /// t
+        pub heard: u64,
+    }
+}
+
+impl FedAdp {
+    /// Line 5 of given angles; `sizes` are the mᵢ, if they count.
+    pub fn weigh(&self, angles: &[f64], sizes: Option<&[f64]>) -> Simplex {
+        let mut w = sizes.map_or_else(|| Simplex::uniform(angles.len()), Simplex::from_weights);
+        w.multiply(&angles.iter().map(|angle| self.gompertz(*angle)).collect::<Vec<_>>());
+        w
+    }
+
+    /// Gᵢ
+    pub fn gompertz(&self, angle: f64) -> f64 {
+        let a = *self.sharpness;
+        a * (1.0 - (-(-a * (angle - 1.0)).exp()).exp())
+    }
+
+    /// Line 3.
+    pub fn angles(&self, reference: &Vector, gradients: &Gradients) -> Vec<f64> {
+        gradients.rows().iter().map(|g| cosine(reference, g).acos()).collect()
+    }
+
+    /// Line 4.
+    fn smoothed(&self, clients: &mut [Angle], places: &[usize], angles: &mut [f64]) {
+        for (&k, angle) in places.iter().zip(angles) {
+            let known = &mut clients[k];
+            known.heard += 1;
+            known.angle += (*angle - known.angle) / known.heard as f64;
+            *angle = known.angle;
+        }
+    }
+}
+
+impl Algorithm for FedAdp {
+    type Ask = Ask;
+    type Reply = Reply;
+    type Server = Server;
+    type Client = Places;
+
+    fn server(&self, start: Vector) -> Server {
+        Server { x: start, w: Simplex::uniform(0), clients: vec![] }
+    }
+
+    fn client(&self, _: &mut Site<'_>) -> Places {
+        Places::default()
+    }
+
+    fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        s.w = simplex_of(&round.everyone());
+        if self.flavour == Flavour::Original {
+            s.clients = vec![Angle::default(); s.w.len()];
+            round.ask(&round.everyone().required(), Ask::Count {}, |id, reply| {
+                if let Reply::Counted { samples } = reply {
+                    s.clients[id.0 as usize].samples = samples; // line 1
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let gradients = self.clip.applied(gather_gradients(round, &s.x)?); // line 2
+        let places = gradients.places();
+        let w = match self.flavour {
+            Flavour::Code => {
+                let silent = Abort::Quorum { asked: round.everyone().len(), answered: gradients.len() };
+                let reference = gradients.of(ClientId(self.target)).ok_or(silent)?; // line 3
+                self.weigh(&self.angles(reference, &gradients), None) // line 5
+            }
+            Flavour::Original => {
+                let mut mean = Mean::like(&s.x);
+                gradients.rows().iter().for_each(|g| mean.add(1.0, g));
+                let mut angles = self.angles(&mean.finish(), &gradients);
+                self.smoothed(&mut s.clients, &places, &mut angles); // line 4
+                let sizes: Vec<f64> = places.iter().map(|&k| s.clients[k].samples as f64).collect();
+                self.weigh(&angles, Some(&sizes))
+            }
+        };
+        s.x = gradients.step(&s.x, -*self.step, &w.weights()); // line 6
+        s.w.put_back(&places, &w);
+        Ok(())
+    }
+
+    fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
+        me.answer(ask, self.batch, site)
+    }
+
+    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
+        &s.x
+    }
+
+    fn target(&self) -> Option<ClientId> {
+        Some(ClientId(self.target))
+    }
+
+    fn merit(&self, s: &Server, _: ClientId) -> Option<Vec<f64>> {
+        Some(s.w.weights())
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        refuse_target(self.target, clients)
+    }
+}

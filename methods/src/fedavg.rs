@@ -1,0 +1,58 @@
+//! FedAvg: each client trains for some epochs, the server averages the models.
+//!
+//! McMahan, Moore, Ramage, Hampson, Agüera y Arcas. *Communication-Efficient Learning of Deep Networks from Decentralized
+//! Data*. AISTATS 2017.
+//!
+//! [`crate::local_update`] with Θ_{1:K}, η = γ and clients weighed by their examples: x − γ mean Σ g_k is the mean of the clients' last
+//! models. All lines are there. With a server optimiser on top it is FedOpt: `local-update` with `send = "deltas"`.
+
+use motet_core::NonNegative;
+use serde::{Deserialize, Serialize};
+
+use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, parameters, text};
+use crate::parts::{Schedule, Weights};
+use crate::registry::Card;
+
+/// FedAvg.
+pub type Fedavg = Family<Settings>;
+
+/// What FedAvg leaves open.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// γ
+    pub gamma: Schedule<NonNegative>,
+    /// E, or K.
+    #[serde(default = "one_pass")]
+    pub steps: Amount,
+    /// What a client's model weighs.
+    #[serde(default)]
+    pub weights: Weights,
+    /// The rest.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+fn one_pass() -> Amount {
+    Amount::Epochs(std::num::NonZeroU32::MIN)
+}
+
+impl Preset for Settings {
+    const CARD: Card = Card {
+        name: "fedavg",
+        about: "each client trains for some epochs, the server averages the models",
+        paper: "McMahan, Moore, Ramage, Hampson, Agüera y Arcas 2017",
+        parameters: parameters![
+            text::GAMMA,
+            ("steps", "gradients per client and round, or { epochs = n } (default: one epoch)"),
+            ("weights", "\"examples\" (default): by the examples a client worked on, or \"uniform\""),
+        ],
+        example: r#"{"gamma":0.1,"batch":2,"sampling":{"clients":2}}"#,
+    };
+    const LINE: Line = Line { theta: "1:K, one epoch", rates: "eta = gamma, weighed by examples", deploys: "x" };
+
+    fn recipe(&self) -> Recipe {
+        let steps = Some(self.steps);
+        Recipe { steps, weights: self.weights, ..Recipe::new(self.gamma, Rule::Tied(1.0), self.common.clone()) }
+    }
+}

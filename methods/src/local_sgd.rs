@@ -1,0 +1,47 @@
+//! Local SGD: K steps at every client, then the average of the models.
+//!
+//! Stich. *Local SGD Converges Fast and Communicates Little*. ICLR 2019.
+//!
+//! [`crate::local_update`] with Θ_{1:K} and η = γ, clients weighed alike. All lines are there.
+
+use motet_core::NonNegative;
+use serde::{Deserialize, Serialize};
+
+use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, parameters, text, uniform};
+use crate::parts::{Schedule, Weights};
+use crate::registry::Card;
+
+/// Local SGD.
+pub type LocalSgd = Family<Settings>;
+
+/// What Local SGD leaves open.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// γ
+    pub gamma: Schedule<NonNegative>,
+    /// K
+    pub steps: Amount,
+    /// What a client's model weighs.
+    #[serde(default = "uniform")]
+    pub weights: Weights,
+    /// The rest.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Preset for Settings {
+    const CARD: Card = Card {
+        name: "local-sgd",
+        about: "K steps at every client, then the average of the models",
+        paper: "Stich 2019",
+        parameters: parameters![text::GAMMA, text::STEPS, text::WEIGHTS],
+        example: r#"{"gamma":0.1,"steps":3,"batch":2}"#,
+    };
+    const LINE: Line = Line { theta: "1:K", rates: "eta = gamma", deploys: "x" };
+
+    fn recipe(&self) -> Recipe {
+        let steps = Some(self.steps);
+        Recipe { steps, weights: self.weights, ..Recipe::new(self.gamma, Rule::Tied(1.0), self.common.clone()) }
+    }
+}

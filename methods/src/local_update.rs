@@ -1,0 +1,351 @@
+//! LocalUpdate: FedAvg, Reptile, first-order MAML and mini-batch SGD as one family, told apart by Θ and two rates.
+//!
+//! Charles, Konečný. *On the Outsized Importance of Learning Rates in Local Update Methods*. 2020.
+//!
+//! ```text
+//! minimise f(x) = E fᵢ(x);   Θ = (θ₁, θ₂, …) with K entries
+//! before   1  where rates are "theory": L = max Lᵢ, μ = min μᵢ
+//! round    2  draw clients S;  γ and η of this round
+//!          3  send x (and γ, if it is not the first one)
+//!          4  each i in S: optionally ℓᵢ = fᵢ(x);  y = x
+//!          5  for k = 1 … K:  g_k = ∇fᵢ(y; B_k),  y ← y − γ g_k
+//!          6  MAML only: g_K ← (I − γ ∇²fᵢ(y₁; B₁)) … (I − γ ∇²fᵢ(y_{K−1}; B_{K−1})) g_K
+//!          7  send qᵢ = Σ θ_k g_k (and ℓᵢ)
+//!          8  q = mean of qᵢ;  x ← x − η q, or a server optimiser's step against q
+//!          9  LocalUpdateDecay only: lower γ and η if the mean of ℓᵢ is on a plateau
+//! deploy  10  optionally some more steps of line 5, from x
+//! ```
+//!
+//! This file is the one implementation of `local-update` and its named settings: `fedavg`, `local-sgd`, `reptile`,
+//! `fomaml`, `maml`, `lookahead`, `minibatch-sgd`, `local-update-decay`. `motet list methods` shows them as one table.
+//!
+//! Where we leave the paper:
+//! - Its (14) and (15) write q as a sum over clients where the mean is meant.
+//! - Clients send the sum of their gradients, so γ = 0 makes sense (summed mini-batch SGD). With `send = "deltas"` they
+//!   send x − y as FedOpt does; the server's rate is then multiplied by γ.
+//! - Clients weigh alike, as in the paper; the released code weighs by processed examples: `weights = "examples"`.
+//! - Theory: `eta = "theory"` is Theorem 26, `eta = { kind = "inverse", start = "theory" }` Theorem 27, and
+//!   `gamma = "theory"` with it Theorem 29. All assume γ < 1/L and everyone's gradients: with sampled clients the
+//!   variance of the draw comes on top, which Lemma 23 leaves out.
+//! - m-MAML is Θ_{2m+1} on quadratics with full gradients alone (Theorem 4); in general line 6 takes Hessian-vector
+//!   products, each on the batch of its step. With `hold`, that share of a client's examples is kept for the last
+//!   gradient, the same examples in every round, and the other steps see the rest.
+
+use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, NonNegative, Positive, Rate, Round, Sampling, Site, Vector};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{BatchSize, Decay, Momenta, Optimiser, Schedule, Shape, Start, Weights, rows};
+use crate::registry::Card;
+
+mod batches;
+mod messages;
+mod preset;
+mod recipe;
+mod settings;
+mod table;
+mod theory;
+
+use batches::{Batches, Rows, parted};
+pub use messages::{Ask, Reply, Server};
+pub use preset::{Common, Family, Line, Preset};
+pub(crate) use preset::{parameters, text};
+pub use recipe::{Recipe, Rule};
+pub use settings::{Amount, Draw, Send, Theta};
+pub use table::{TABLE, line};
+pub use theory::{Theory, phi};
+
+/// LocalUpdate itself: nothing is fixed.
+pub type LocalUpdate = Family<Settings>;
+
+/// Every setting of the family.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Θ
+    #[serde(default)]
+    pub theta: Theta,
+    /// K, unless Θ is a list.
+    #[serde(default)]
+    pub steps: Option<Amount>,
+    /// γ
+    pub gamma: Schedule<NonNegative>,
+    /// η
+    #[serde(default)]
+    pub eta: Option<Schedule<Positive>>,
+    /// Or a server optimiser.
+    #[serde(default)]
+    pub optimiser: Option<Optimiser>,
+    /// What qᵢ weighs.
+    #[serde(default = "uniform")]
+    pub weights: Weights,
+    /// What qᵢ is.
+    #[serde(default)]
+    pub send: Send,
+    /// Share of the examples kept for the last gradient.
+    #[serde(default)]
+    pub hold: NonNegative,
+    /// Steps of line 10.
+    #[serde(default)]
+    pub adapt: u32,
+    /// Is ℓᵢ measured?
+    #[serde(default)]
+    pub loss: bool,
+    /// |B|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// Where B comes from.
+    #[serde(default)]
+    pub draw: Draw,
+    /// S
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// x⁰
+    #[serde(default)]
+    pub start: Start,
+}
+
+pub(crate) fn uniform() -> Weights {
+    Weights::Uniform
+}
+
+pub(crate) fn fifth() -> Fraction {
+    Fraction::new(0.2).expect("0.2 is a fraction")
+}
+
+impl Preset for Settings {
+    const CARD: Card = Card {
+        name: "local-update",
+        about: "local steps, weighed by Theta, and separate client and server rates: FedAvg, Reptile, FOMAML and more as one",
+        paper: "Charles, Konečný 2020",
+        parameters: parameters![
+            ("theta", "weights of the local gradients: \"1:K\" (all alike, default), \"K\" (the last one alone) or a list"),
+            ("steps", "K: gradients per client and round (default 1), or { epochs = n }; left out where theta is a list"),
+            (
+                "gamma",
+                "client rate: a number from 0, \"theory\" (Theorem 29, with eta), or a schedule { kind = \"inverse\" | \"staircase\" | \"cosine\", start = ..., ... }"
+            ),
+            (
+                "eta",
+                "server rate of plain steps: a number, \"theory\" (Theorem 26), { kind = \"inverse\", start = \"theory\" } (27) or a schedule; this or optimiser must be given"
+            ),
+            text::OPTIMISER,
+            text::WEIGHTS,
+            ("send", "\"gradients\" (default) or \"deltas\": x - x_end as in FedOpt, which multiplies the server's rate by gamma"),
+            ("hold", "share of each client's examples kept for the last gradient (default 0)"),
+            ("adapt", "steps a client takes from the shared model before it deploys (default 0)"),
+            ("loss", "do clients send their loss before training, for the note cohort_loss? (default false)"),
+        ],
+        example: r#"{"gamma":0.1,"steps":3,"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
+    };
+    const LINE: Line = Line { theta: "any", rates: "gamma, eta free", deploys: "x, or adapt steps from it" };
+
+    fn recipe(&self) -> Recipe {
+        let Settings { batch, draw, sampling, start, .. } = self.clone();
+        Recipe {
+            theta: self.theta.clone(),
+            steps: self.steps,
+            weights: self.weights,
+            send: self.send,
+            hold: *self.hold,
+            adapt: self.adapt,
+            loss: self.loss,
+            ..Recipe::new(self.gamma, Rule::either(self.eta, self.optimiser), Common { batch, draw, sampling, start })
+        }
+    }
+}
+
+impl<P: Preset> Family<P> {
+    /// The rates of this round: γ, and η as far as it is not the optimiser's own.
+    fn rates(&self, s: &Server) -> (f64, f64) {
+        let (r, t) = (&self.recipe, s.momenta.t);
+        let theory = s.constants.map(|(smoothness, convexity)| Theory { smoothness, convexity, steps: r.count().unwrap_or(1) });
+        let both = theory.map_or((f64::NAN, f64::NAN), |theory| theory.both(t + 1));
+        let fallen = |decay: fn(&Decay, &crate::parts::Plateau, f64) -> f64, rate: f64| match (&r.decay, &s.plateau) {
+            (Some(how), Some(state)) => decay(how, state, rate),
+            _ => rate,
+        };
+        let gamma = match r.gamma.start {
+            Rate::Given(start) => fallen(Decay::client, *start * r.gamma.shape.at(t, f64::NAN)),
+            Rate::Theory => both.0,
+        };
+        let eta = match (&r.server, theory) {
+            (Rule::Tied(slow), _) => return (gamma, slow * gamma),
+            (Rule::Optimiser(optimiser), _) => optimiser.schedule().given().map_or(f64::NAN, |step| *step),
+            (Rule::Rate(Schedule { start: Rate::Given(start), shape }), _) => **start * shape.at(t, f64::NAN),
+            (Rule::Rate(_), Some(_)) if r.gamma.start == Rate::Theory => both.1,
+            (Rule::Rate(Schedule { shape: Shape::Inverse { after: None }, .. }), Some(theory)) => {
+                let (first, after) = theory.inverse(gamma);
+                first * Shape::Inverse { after: None }.at(t, after)
+            }
+            (Rule::Rate(Schedule { shape, .. }), Some(theory)) => theory.constant(gamma) * shape.at(t, f64::NAN),
+            (Rule::Rate(_), None) | (Rule::Unclear, _) => f64::NAN,
+        };
+        (gamma, fallen(Decay::server, eta))
+    }
+
+    /// The first γ, which clients know.
+    fn known_gamma(&self) -> f64 {
+        self.recipe.gamma.given().map_or(f64::NAN, |gamma| *gamma)
+    }
+
+    fn draws<'a>(&self, samples: usize, part: Option<&'a [u32]>) -> Batches<'a> {
+        let Common { batch, draw, .. } = self.recipe.common;
+        Batches { size: batch, draw, samples, part }
+    }
+
+    /// B₁ … B_K; the last one of the part held back, where there is one.
+    fn batches(&self, site: &mut Site<'_>) -> Vec<Rows> {
+        let samples = site.train.samples();
+        match parted(site.id, samples, self.recipe.hold) {
+            None => self.draws(samples, None).of(self.recipe.amount(), &mut site.rng),
+            Some((inner, outer)) => {
+                let before = self.recipe.count().unwrap_or(1) - 1;
+                let mut all: Vec<Rows> = (0..before).map(|_| self.draws(samples, Some(&inner)).one(&mut site.rng)).collect();
+                all.push(self.draws(samples, Some(&outer)).one(&mut site.rng));
+                all
+            }
+        }
+    }
+
+    /// Lines 5 to 7: qᵢ, and how many examples were differentiated.
+    fn learn(&self, x: &Vector, gamma: f64, site: &mut Site<'_>) -> (Vector, u32) {
+        let r = &self.recipe;
+        let batches = self.batches(site);
+        let (count, samples) = (batches.len(), site.train.samples());
+        let (mut y, mut g, mut q) = (x.clone(), x.zeros_like(), x.zeros_like());
+        let (mut examples, mut path) = (0, vec![]);
+        for (k, batch) in batches.iter().enumerate() {
+            site.train.train_into(&y, rows(batch), site.buffers, &mut g); // line 5
+            examples += batch.as_ref().map_or(samples, Vec::len);
+            let weight = r.theta.at(k, count);
+            if weight > 0.0 {
+                q.axpy(weight, &g);
+            }
+            if k + 1 < count || r.send == Send::Deltas {
+                if r.exact {
+                    path.push(y.clone());
+                }
+                y.axpy(-gamma, &g);
+            }
+        }
+        for (y, batch) in path.iter().zip(&batches).rev() {
+            site.train.hessian_vector(y, &q, rows(batch), &mut g);
+            q.axpy(-gamma, &g); // line 6
+        }
+        if r.send == Send::Deltas {
+            q = Vector::diff(x, &y);
+        }
+        (q, u32::try_from(examples).unwrap_or(u32::MAX)) // line 7
+    }
+}
+
+impl<P: Preset> Algorithm for Family<P> {
+    type Ask = Ask;
+    type Reply = Reply;
+    type Server = Server;
+    type Client = ();
+
+    fn server(&self, start: Vector) -> Server {
+        let plateau = self.recipe.decay.as_ref().map(Decay::begin);
+        Server { x: self.recipe.common.start.from(start), momenta: Momenta::default(), constants: None, plateau }
+    }
+
+    fn client(&self, _: &mut Site<'_>) {}
+
+    /// Line 1: nobody may stay silent, since the rates depend on the extreme clients.
+    fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        if !self.recipe.asks_theory() {
+            return Ok(());
+        }
+        let (mut most, mut least) = (Some(0.0f64), Some(f64::INFINITY));
+        round.ask(&round.everyone().required(), Ask::Introduce {}, |_, reply| {
+            if let Reply::Introduction { smoothness, convexity } = reply {
+                most = most.zip(smoothness).map(|(a, b)| a.max(b));
+                least = least.zip(convexity).map(|(a, b)| a.min(b));
+            }
+        })?;
+        let (Some(most), Some(least)) = (most, least.filter(|least| *least > 0.0)) else {
+            return Err(Abort::Unsuited("the model does not know that it is smooth and strongly convex: give the rates as numbers".into()));
+        };
+        if self.recipe.gamma.given().is_some_and(|gamma| *gamma * most >= 1.0) {
+            return Err(Abort::Unsuited(format!("theory needs gamma < 1/L = {}: lower gamma or give eta as a number", 1.0 / most)));
+        }
+        s.constants = Some((most, least));
+        Ok(())
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let cohort = round.sample(&self.recipe.common.sampling); // line 2
+        let (gamma, eta) = self.rates(s);
+        let x = s.x.clone();
+        let ask = if gamma == self.known_gamma() { Ask::Train { x } } else { Ask::TrainAt { x, gamma } }; // line 3
+        let (mut mean, mut loss) = (Mean::like(&s.x), (0.0, 0.0));
+        round.ask(&cohort, ask, |id, reply| {
+            let Some((q, weight, measured)) = reply.parts() else { return };
+            let weight = cohort.weight(id) * weight;
+            mean.add(weight, &q);
+            if let Some(measured) = measured {
+                loss = (loss.0 + weight * measured, loss.1 + weight);
+            }
+        })?;
+        if mean.weight() == 0.0 {
+            return Ok(());
+        }
+        let q = mean.finish();
+        match &self.recipe.server {
+            Rule::Optimiser(optimiser) => optimiser.apply(&mut s.x, &q, eta, &mut s.momenta), // line 8
+            _ => {
+                s.x.axpy(-eta, &q);
+                s.momenta.t += 1;
+            }
+        }
+        round.note("q_norm", q.norm());
+        if self.recipe.varies() {
+            round.note("gamma", gamma);
+            round.note("eta", eta);
+        }
+        if loss.1 > 0.0 {
+            let loss = loss.0 / loss.1;
+            round.note("cohort_loss", loss);
+            if let (Some(how), Some(state)) = (&self.recipe.decay, &mut s.plateau) {
+                how.push(state, loss); // line 9
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self, _: &mut (), ask: &Ask, site: &mut Site<'_>) -> Reply {
+        let (x, gamma) = match ask {
+            Ask::Introduce {} => {
+                let known = site.train.constants();
+                return Reply::Introduction { smoothness: known.smoothness, convexity: known.convexity };
+            }
+            Ask::Train { x } => (x, self.known_gamma()),
+            Ask::TrainAt { x, gamma } => (x, *gamma),
+        };
+        let loss = self.recipe.loss.then(|| site.train.value(x, motet_core::Rows::All)); // line 4
+        let (q, examples) = self.learn(x, gamma, site);
+        Reply::new(q, (self.recipe.weights == Weights::Examples).then_some(examples), loss)
+    }
+
+    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
+        &s.x
+    }
+
+    fn personal(&self, _: &(), shared: &Vector, site: &mut Site<'_>) -> Vector {
+        let Some(steps) = std::num::NonZeroU32::new(self.recipe.adapt) else { return shared.clone() };
+        let samples = site.train.samples();
+        let parts = parted(site.id, samples, self.recipe.hold);
+        let inner = parts.as_ref().map(|(inner, _)| &inner[..]);
+        let (mut y, mut g) = (shared.clone(), shared.zeros_like());
+        for batch in self.draws(samples, inner).of(Amount::Steps(steps), &mut site.rng) {
+            site.train.gradient_into(&y, rows(&batch), &mut g);
+            y.axpy(-self.known_gamma(), &g); // line 10
+        }
+        y
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        self.recipe.refuse(clients)
+    }
+}

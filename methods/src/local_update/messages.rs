@@ -1,0 +1,103 @@
+//! What LocalUpdate and its kin send and keep.
+
+use motet_core::{Vector, message, wire};
+
+use crate::parts::{Momenta, Plateau};
+
+message! {
+    /// Server to client.
+    pub enum Ask {
+        /// For the constants of line 1.
+        Introduce {},
+        /// For lines 4 to 7.
+        Train {
+            /// The shared model.
+            x: Vector,
+        },
+        /// For lines 4 to 7, with a client rate that is not the first one.
+        TrainAt {
+            /// The shared model.
+            x: Vector,
+            /// γ
+            gamma: f64,
+        },
+    }
+}
+
+message! {
+    /// Client to server.
+    pub enum Reply {
+        /// Line 1.
+        Introduction {
+            /// Lᵢ
+            smoothness: Option<f64>,
+            /// μᵢ
+            convexity: Option<f64>,
+        },
+        /// Line 7.
+        Update {
+            /// qᵢ
+            q: Vector,
+        },
+        /// Line 7, where clients count by what they worked on.
+        Weighed {
+            /// qᵢ
+            q: Vector,
+            /// Examples differentiated.
+            examples: u32,
+        },
+        /// Lines 4 and 7.
+        Assessed {
+            /// qᵢ
+            q: Vector,
+            /// ℓᵢ
+            loss: f64,
+        },
+        /// Lines 4 and 7, where clients count by what they worked on.
+        AssessedWeighed {
+            /// qᵢ
+            q: Vector,
+            /// Examples differentiated.
+            examples: u32,
+            /// ℓᵢ
+            loss: f64,
+        },
+    }
+}
+
+impl Reply {
+    /// With what the method wants of it, and nothing else.
+    pub(super) fn new(q: Vector, examples: Option<u32>, loss: Option<f64>) -> Self {
+        match (examples, loss) {
+            (None, None) => Reply::Update { q },
+            (Some(examples), None) => Reply::Weighed { q, examples },
+            (None, Some(loss)) => Reply::Assessed { q, loss },
+            (Some(examples), Some(loss)) => Reply::AssessedWeighed { q, examples, loss },
+        }
+    }
+
+    /// qᵢ, the client's weight and ℓᵢ; none for an introduction.
+    pub(super) fn parts(self) -> Option<(Vector, f64, Option<f64>)> {
+        match self {
+            Reply::Introduction { .. } => None,
+            Reply::Update { q } => Some((q, 1.0, None)),
+            Reply::Weighed { q, examples } => Some((q, examples.into(), None)),
+            Reply::Assessed { q, loss } => Some((q, 1.0, Some(loss))),
+            Reply::AssessedWeighed { q, examples, loss } => Some((q, examples.into(), Some(loss))),
+        }
+    }
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// x
+        pub x: Vector,
+        /// Of the optimiser; its t is the number of steps taken.
+        pub momenta: Momenta,
+        /// L = max Lᵢ and μ = min μᵢ, where the rates depend on them.
+        pub constants: Option<(f64, f64)>,
+        /// Of the decay, where there is one.
+        pub plateau: Option<Plateau>,
+    }
+}

@@ -1,0 +1,171 @@
+//! LocalUpdate with every setting decided, and what does not go together.
+
+use motet_core::{NonNegative, Positive, Rate};
+
+use super::preset::Common;
+use super::settings::{Amount, Draw, Send, Theta};
+use crate::parts::{Decay, Optimiser, Schedule, Shape, Start, Weights};
+
+/// LocalUpdate with every setting decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// Θ
+    pub theta: Theta,
+    /// K, unless Θ is a list.
+    pub steps: Option<Amount>,
+    /// γ
+    pub gamma: Schedule<NonNegative>,
+    /// What the server does with q.
+    pub server: Rule,
+    /// What qᵢ weighs.
+    pub weights: Weights,
+    /// What qᵢ is.
+    pub send: Send,
+    /// Share of the examples kept for the last gradient.
+    pub hold: f64,
+    /// Is the last gradient carried back through the steps before it?
+    pub exact: bool,
+    /// Steps a client takes from x before it deploys.
+    pub adapt: u32,
+    /// Is the loss measured before training?
+    pub loss: bool,
+    /// Of both rates.
+    pub decay: Option<Decay>,
+    /// The rest.
+    pub common: Common,
+}
+
+/// What the server does with q.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// x ← x − η q
+    Rate(Schedule<Positive>),
+    /// An optimiser with a step of its own.
+    Optimiser(Optimiser),
+    /// x ← x − s γ q: at s = 1 the mean of the clients' last models.
+    Tied(f64),
+    /// Both or none were given.
+    Unclear,
+}
+
+impl Rule {
+    /// Exactly one of the two.
+    pub fn either(eta: Option<Schedule<Positive>>, optimiser: Option<Optimiser>) -> Self {
+        match (eta, optimiser) {
+            (Some(eta), None) => Rule::Rate(eta),
+            (None, Some(optimiser)) => Rule::Optimiser(optimiser),
+            _ => Rule::Unclear,
+        }
+    }
+}
+
+impl Recipe {
+    /// One gradient per client, and nothing else.
+    pub fn new(gamma: Schedule<NonNegative>, server: Rule, common: Common) -> Self {
+        Self {
+            theta: Theta::All,
+            steps: None,
+            gamma,
+            server,
+            weights: Weights::Uniform,
+            send: Send::Gradients,
+            hold: 0.0,
+            exact: false,
+            adapt: 0,
+            loss: false,
+            decay: None,
+            common,
+        }
+    }
+
+    /// How much a client works.
+    pub(super) fn amount(&self) -> Amount {
+        match (&self.theta, self.steps) {
+            (Theta::Each(weights), _) => {
+                let count = u32::try_from(weights.len()).ok().and_then(std::num::NonZeroU32::new);
+                count.map_or(Amount::default(), Amount::Steps)
+            }
+            (_, steps) => steps.unwrap_or_default(),
+        }
+    }
+
+    /// K, if it is a number.
+    pub(super) fn count(&self) -> Option<u32> {
+        match self.amount() {
+            Amount::Steps(steps) => Some(steps.get()),
+            Amount::Epochs(_) => None,
+        }
+    }
+
+    fn eta(&self) -> Option<Schedule<Positive>> {
+        match self.server {
+            Rule::Rate(eta) => Some(eta),
+            _ => None,
+        }
+    }
+
+    /// Does a rate depend on the problem's constants?
+    pub(super) fn asks_theory(&self) -> bool {
+        self.gamma.start == Rate::Theory || self.eta().is_some_and(|eta| eta.start == Rate::Theory)
+    }
+
+    /// Do rates change from round to round?
+    pub(super) fn varies(&self) -> bool {
+        self.decay.is_some()
+            || self.asks_theory()
+            || self.gamma.shape != Shape::Constant
+            || self.eta().is_some_and(|e| e.shape != Shape::Constant)
+    }
+
+    /// What does not go together, if anything.
+    pub(super) fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        let shapes = || self.gamma.refuse().or_else(|| self.eta().and_then(|eta| eta.refuse()));
+        let optimiser = || match &self.server {
+            Rule::Optimiser(o) if o.step() == Rate::Theory => {
+                Some("theory has no step for a server optimiser here: give step as a number".into())
+            }
+            Rule::Optimiser(o) => o.refuse(),
+            _ => None,
+        };
+        let wrong = self.misfits().into_iter().find_map(|(wrong, why)| wrong.then(|| why.to_owned()));
+        wrong.or_else(|| self.misfit_of_theory(clients)).or_else(shapes).or_else(optimiser).or_else(|| self.common.sampling.refuse(clients))
+    }
+
+    fn misfits(&self) -> [(bool, &'static str); 8] {
+        let epochs = matches!(self.amount(), Amount::Epochs(_));
+        let listed = matches!(self.theta, Theta::Each(_));
+        [
+            (self.server == Rule::Unclear, "give eta (plain steps) or optimiser, one of the two"),
+            (listed && self.steps.is_some(), "theta lists its weights, one per step: leave steps out"),
+            (
+                epochs && self.common.draw == Draw::Replacement,
+                "epochs are passes over the examples: steps = K goes with draw = \"replacement\"",
+            ),
+            (epochs && self.hold > 0.0, "hold keeps examples for the last of K steps: give steps as a number"),
+            (self.hold >= 1.0, "hold is the share of the examples kept for the last gradient: below 1"),
+            (self.send == Send::Deltas && self.theta != Theta::All, "deltas add up all gradients: theta = \"1:K\""),
+            (
+                self.send == Send::Deltas && self.gamma.given().is_some_and(|g| *g == 0.0),
+                "deltas are zero at gamma = 0: send = \"gradients\"",
+            ),
+            (self.common.start == Start::OneShot, "start is \"model\", \"zeros\" or \"ones\" here"),
+        ]
+    }
+
+    fn misfit_of_theory(&self, clients: Option<u32>) -> Option<String> {
+        let (gamma, eta) = (self.gamma.start == Rate::Theory, self.eta().is_some_and(|eta| eta.start == Rate::Theory));
+        if !gamma && !eta {
+            return None;
+        }
+        let plain = self.gamma.shape == Shape::Constant;
+        let cases = [
+            (gamma && !(eta && plain), "gamma = \"theory\" is Theorem 29: it goes with eta = \"theory\""),
+            (!plain, "theory takes gamma as one number"),
+            (self.theta != Theta::All || self.count().is_none(), "theory knows theta = \"1:K\" with a number of steps"),
+            (self.send == Send::Deltas, "theory speaks of sums of gradients: send = \"gradients\""),
+            (gamma && self.adapt > 0, "adapt takes steps of a given gamma: give gamma as a number"),
+            (clients.is_none(), "theory asks every client for its constants, and the population has no end: give the rates as numbers"),
+        ];
+        cases.into_iter().find_map(|(wrong, why)| wrong.then(|| why.to_owned()))
+    }
+}

@@ -1,0 +1,58 @@
+//! LocalUpdateDecay: LocalUpdate whose rates fall when the loss no longer does.
+//!
+//! Charles, Konečný. *On the Outsized Importance of Learning Rates in Local Update Methods*. 2020, section 9.
+//!
+//! [`crate::local_update`] with its lines 4 and 9: clients send their loss on all their examples before they train, and on a
+//! plateau of its mean γ and η are multiplied by factors of their own. All lines are there; the rule is [`crate::parts::Decay`],
+//! as the released code has it or to the letter of the paper, which differ in what counts as progress.
+
+use serde::{Deserialize, Serialize};
+
+use crate::local_update::{self, Family, Line, Preset, Recipe, parameters, text};
+use crate::parts::Decay;
+use crate::registry::Card;
+
+/// LocalUpdateDecay.
+pub type LocalUpdateDecay = Family<Settings>;
+
+/// LocalUpdate's settings and those of the decay.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Of both rates.
+    #[serde(default)]
+    pub decay: Decay,
+    /// The rest.
+    #[serde(flatten)]
+    pub update: local_update::Settings,
+}
+
+impl Preset for Settings {
+    const CARD: Card = Card {
+        name: "local-update-decay",
+        about: "LocalUpdate whose client and server rates fall when the loss no longer does",
+        paper: "Charles, Konečný 2020",
+        parameters: parameters![
+            (
+                "decay",
+                "{ delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, server_factor = 0.9, least = 0, machine = \"released\" | \"paper\" }",
+            ),
+            ("theta", "as in local-update, also the next nine"),
+            ("steps", "K: gradients per client and round (default 1), or { epochs = n }"),
+            ("gamma", "the client rate to begin with"),
+            ("eta", "the server rate to begin with; this or optimiser must be given"),
+            text::OPTIMISER,
+            text::WEIGHTS,
+            ("send", "\"gradients\" (default) or \"deltas\""),
+            ("hold", "share of each client's examples kept for the last gradient (default 0)"),
+            ("adapt", "steps a client takes from the shared model before it deploys (default 0)"),
+            ("loss", "always measured here"),
+        ],
+        example: r#"{"gamma":0.1,"steps":3,"eta":0.1,"batch":2,"sampling":{"clients":2},"decay":{"window":2,"patience":1,"cooldown":1}}"#,
+    };
+    const LINE: Line = Line { theta: "any", rates: "gamma, eta fall on a plateau of the loss", deploys: "x, or adapt steps from it" };
+
+    fn recipe(&self) -> Recipe {
+        Recipe { loss: true, decay: Some(self.decay), ..self.update.recipe() }
+    }
+}

@@ -1,0 +1,51 @@
+//! Lookahead: K fast steps, then the slow model follows part of the way.
+//!
+//! Zhang, Lucas, Hinton, Ba. *Lookahead Optimizer: k steps forward, 1 step back*. NeurIPS 2019.
+//!
+//! [`crate::local_update`] with Θ_{1:K} and η = γ times the slow rate, on a problem of one client. With several it is Local SGD whose
+//! server goes part of the way. All lines are there.
+
+use motet_core::{NonNegative, Probability};
+use serde::{Deserialize, Serialize};
+
+use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, parameters, text};
+use crate::parts::Schedule;
+use crate::registry::Card;
+
+/// Lookahead.
+pub type Lookahead = Family<Settings>;
+
+/// What Lookahead leaves open.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// γ
+    pub gamma: Schedule<NonNegative>,
+    /// K
+    pub steps: Amount,
+    /// How far the slow model follows.
+    #[serde(default = "half")]
+    pub slow: Probability,
+    /// The rest.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+fn half() -> Probability {
+    Probability::new(0.5).expect("one half is a probability")
+}
+
+impl Preset for Settings {
+    const CARD: Card = Card {
+        name: "lookahead",
+        about: "K fast steps, then the slow model follows part of the way (meant for one client)",
+        paper: "Zhang, Lucas, Hinton, Ba 2019",
+        parameters: parameters![text::GAMMA, text::STEPS, ("slow", "share of the way that the shared model follows (default 0.5)")],
+        example: r#"{"gamma":0.1,"steps":3,"batch":2}"#,
+    };
+    const LINE: Line = Line { theta: "1:K, one client", rates: "eta = slow gamma", deploys: "x" };
+
+    fn recipe(&self) -> Recipe {
+        Recipe { steps: Some(self.steps), ..Recipe::new(self.gamma, Rule::Tied(*self.slow), self.common.clone()) }
+    }
+}

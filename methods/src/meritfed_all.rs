@@ -1,0 +1,226 @@
+//! MeritFed for everyone at once: each client is the target of a model of its own.
+//!
+//! After Tupitsa, Horváth, Takáč, Gorbunov. *Federated Learning Can Find Friends That Are Advantageous*. 2024; every
+//! client as a target is the paper's future work.
+//!
+//! ```text
+//! minimise f_k for every k; f̂_k is the same on k's validation data
+//! before   1  x_k = x, w_k = (1/n, …, 1/n) for every k
+//! round    2  S_k = everyone; or, between scouting rounds, the clients that weigh most for k
+//!          3  one exchange: client i gets x_k of every k with i in S_k and sends g_ki = ∇fᵢ(x_k; Bᵢ), one batch for all
+//!          4  mirror steps of all targets together; in each, one exchange:
+//!          5     k gets y_k = x_k − γ Σ w_ki g_ki and answers ∇f̂_k(y_k)
+//!          6     w_ki ∝ w_ki exp(η γ ⟨∇f̂_k(y_k), g_ki⟩) for i in S_k
+//!          7  x_k ← x_k − γ Σ w_ki g_ki
+//! ```
+//!
+//! What a round costs: client i gets and differentiates at most n models and sends at most n gradients; with friends
+//! it is the number of targets that keep i, on average `keep`. Each mirror step is one model down and one slope up per
+//! client. Exchanges per round are 1 + T, as for one target, not n (1 + T). The server multiplies the n × d matrix of
+//! each target with one vector twice per mirror step: 4 n² d multiplications for all. Clients outside S_k keep their
+//! weight until they are scouted again. A target that stays silent in line 5 makes no step there.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Site, Vector, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::questions::{Ask, Places, Reply, Validation, unable};
+use crate::parts::{BatchSize, Clip, Gradients, MIRROR, Mirror, Search, Simplex, simplex_of};
+use crate::registry::{Card, Method};
+
+/// Merit-weighted gradients for every client.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeritFedAll {
+    /// γ
+    pub step: Positive,
+    /// |Bᵢ|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// How weights are sought.
+    pub mirror: Mirror,
+    /// f̂
+    #[serde(default)]
+    pub validation: Validation,
+    /// What is done to long gradients first.
+    #[serde(default)]
+    pub clip: Clip,
+    /// Whom a target works with between scouting rounds; everyone if absent.
+    #[serde(default)]
+    pub friends: Option<Friends>,
+}
+
+/// Few instead of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Friends {
+    /// How many a target keeps.
+    pub keep: NonZeroU32,
+    /// Rounds in the beginning in which everyone is tried.
+    #[serde(default = "hundred")]
+    pub first: u64,
+    /// After these, every so many rounds everyone is tried again.
+    #[serde(default = "fifty")]
+    pub every: NonZeroU64,
+}
+
+fn hundred() -> u64 {
+    100
+}
+
+fn fifty() -> NonZeroU64 {
+    NonZeroU64::MIN.saturating_add(49)
+}
+
+impl Friends {
+    /// Is everyone tried in this round?
+    fn scouting(&self, round: u64) -> bool {
+        round <= self.first || (round - self.first).is_multiple_of(self.every.get())
+    }
+
+    /// The places of the largest weights, in ascending order.
+    fn of(&self, w: &Simplex, among: &[usize]) -> Vec<usize> {
+        let (weights, mut places) = (w.weights(), among.to_vec());
+        places.sort_by(|a, b| weights[*b].total_cmp(&weights[*a]).then(a.cmp(b)));
+        places.truncate(self.keep.get() as usize);
+        places.sort_unstable();
+        places
+    }
+}
+
+impl Method for MeritFedAll {
+    const CARD: Card = Card {
+        name: "meritfed-all",
+        about: "MeritFed with every client as a target: a model each, all in one round of messages",
+        paper: "after Tupitsa, Horváth, Takáč, Gorbunov 2024",
+        parameters: &[
+            ("step", "stepsize: a number"),
+            ("batch", "examples per gradient: a number or \"all\" (default)"),
+            ("mirror", MIRROR),
+            ("validation", "what targets judge by: \"held-out\" (default), \"fresh\" (a new batch per question) or \"training\""),
+            ("clip", "longest gradient: \"none\" (default), \"median\" of those a target gets, or a number"),
+            (
+                "friends",
+                "work with the heaviest only: { keep = 20, first = 100, every = 50 }; everyone is tried in the first 100 rounds and every 50th",
+            ),
+        ],
+        example: r#"{"step":0.02,"batch":3,"mirror":{"rate":5,"steps":3},"validation":"training","friends":{"keep":2,"first":2,"every":3}}"#,
+    };
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// Where all models begin.
+        pub start: Vector,
+        /// x_k, by client number
+        pub models: Vec<Vector>,
+        /// w_k, by client number
+        pub weights: Vec<Simplex>,
+    }
+}
+
+impl MeritFedAll {
+    /// Line 2: for every client, the targets it works for.
+    fn wanted(&self, s: &Server, round: &Round<'_, Self>) -> Vec<Vec<usize>> {
+        let everyone: Vec<usize> = round.everyone().ids().iter().map(|id| id.0 as usize).collect();
+        let mut wanted = vec![vec![]; s.models.len()];
+        for &k in &everyone {
+            match self.friends.filter(|friends| !friends.scouting(round.index())) {
+                Some(friends) => friends.of(&s.weights[k], &everyone).into_iter().for_each(|i| wanted[i].push(k)),
+                None => everyone.iter().for_each(|&i| wanted[i].push(k)),
+            }
+        }
+        wanted
+    }
+
+    /// Line 3: one matrix of gradients per target.
+    fn gather(&self, s: &Server, round: &mut Round<'_, Self>) -> Result<Vec<Gradients>, Abort> {
+        let wanted = self.wanted(s, round);
+        let mut gradients = vec![Gradients::default(); s.models.len()];
+        let asked = round.everyone().filter(|id| !wanted[id.0 as usize].is_empty()).wary();
+        let ask = |id: ClientId| Ask::Differentiate { models: wanted[id.0 as usize].iter().map(|&k| s.models[k].clone()).collect() };
+        round.ask_each(&asked, ask, |id, reply| {
+            if let Reply::Gradients { g } = reply {
+                wanted[id.0 as usize].iter().zip(g).for_each(|(&k, g)| gradients[k].push(id, g));
+            }
+        })?;
+        Ok(gradients.into_iter().map(|g| self.clip.applied(g)).collect())
+    }
+}
+
+impl Algorithm for MeritFedAll {
+    type Ask = Ask;
+    type Reply = Reply;
+    type Server = Server;
+    type Client = Places;
+
+    fn server(&self, start: Vector) -> Server {
+        Server { start, models: vec![], weights: vec![] }
+    }
+
+    fn client(&self, _: &mut Site<'_>) -> Places {
+        Places::default()
+    }
+
+    fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let equal = simplex_of(&round.everyone());
+        s.models = vec![s.start.clone(); equal.len()];
+        s.weights = vec![equal; s.models.len()]; // line 1
+        Ok(())
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let gradients = self.gather(s, round)?; // lines 2 and 3
+        let places: Vec<Vec<usize>> = gradients.iter().map(Gradients::places).collect();
+        let mut searches: Vec<Search<'_>> =
+            (0..places.len()).map(|k| self.mirror.search(s.weights[k].among(&places[k]), round.index())).collect();
+        let targets = round.everyone().filter(|id| !gradients[id.0 as usize].is_empty());
+        for _ in 0..self.mirror.steps {
+            let mut questions: Vec<Option<Ask>> = vec![None; searches.len()];
+            for k in targets.ids().iter().map(|id| id.0 as usize) {
+                questions[k] = Some(searches[k].question(&s.models[k], *self.step, &gradients[k], round.rng())); // line 5
+            }
+            let mut silent = None;
+            let question = |id: ClientId| questions[id.0 as usize].clone().unwrap_or(Ask::Count {});
+            round.ask_each(&targets, question, |id, reply| {
+                let k = id.0 as usize;
+                if !searches[k].learn(*self.step, &gradients[k], &reply) {
+                    silent = Some(id.0);
+                } // lines 4 and 6 are in `learn`
+            })?;
+            if let Some(client) = silent {
+                return Err(unable(client));
+            }
+        }
+        for k in targets.ids().iter().map(|id| id.0 as usize) {
+            let w = searches[k].weights();
+            s.models[k] = gradients[k].step(&s.models[k], -*self.step, &w.weights()); // line 7
+            s.weights[k].put_back(&places[k], w);
+        }
+        Ok(())
+    }
+
+    fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
+        me.judge(ask, self.batch, self.validation, self.mirror.batch, site)
+    }
+
+    fn shared<'a>(&self, s: &'a Server, to: ClientId) -> &'a Vector {
+        s.models.get(to.0 as usize).unwrap_or(&s.start)
+    }
+
+    fn merit(&self, s: &Server, target: ClientId) -> Option<Vec<f64>> {
+        s.weights.get(target.0 as usize).map(Simplex::weights)
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        if clients.is_none() {
+            return Some("a population without end has no clients to weigh".into());
+        }
+        let all = self.validation == Validation::Fresh && self.mirror.batch == BatchSize::All;
+        self.mirror.refuse().or_else(|| {
+            all.then(|| "validation = \"fresh\" draws a new batch for every question: give mirror.batch, with mirror.kind \"smd\"".into())
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! Mini-batch SGD: one gradient per client and round.
+//!
+//! Robbins, Monro. *A Stochastic Approximation Method*. Annals of Mathematical Statistics 1951.
+//!
+//! [`crate::local_update`] with Θ₁, for which γ does not matter. All lines are there.
+
+use motet_core::{NonNegative, Positive, Rate};
+use serde::{Deserialize, Serialize};
+
+use crate::local_update::{Common, Family, Line, Preset, Recipe, Rule, parameters, text, uniform};
+use crate::parts::{Optimiser, Schedule, Weights};
+use crate::registry::Card;
+
+/// Mini-batch SGD.
+pub type MinibatchSgd = Family<Settings>;
+
+/// What mini-batch SGD leaves open.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// η
+    #[serde(default)]
+    pub eta: Option<Schedule<Positive>>,
+    /// Or a server optimiser.
+    #[serde(default)]
+    pub optimiser: Option<Optimiser>,
+    /// What a client's gradient weighs.
+    #[serde(default = "uniform")]
+    pub weights: Weights,
+    /// The rest.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Preset for Settings {
+    const CARD: Card = Card {
+        name: "minibatch-sgd",
+        about: "one gradient per client and round, and any server optimiser",
+        paper: "Robbins, Monro 1951",
+        parameters: parameters![text::ETA, text::OPTIMISER, text::WEIGHTS],
+        example: r#"{"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
+    };
+    const LINE: Line = Line { theta: "(1)", rates: "eta free, gamma does not matter", deploys: "x" };
+
+    fn recipe(&self) -> Recipe {
+        let none = Schedule::constant(Rate::Given(NonNegative::default()));
+        Recipe { weights: self.weights, ..Recipe::new(none, Rule::either(self.eta, self.optimiser), self.common.clone()) }
+    }
+}

@@ -1,0 +1,165 @@
+//! The best weights for a step, by entropic mirror descent on the target's validation loss.
+//!
+//! ```text
+//! minimise φ(w) = f̂(x − γ Σ wᵢ gᵢ) over the simplex:   wᵢ ∝ wᵢ exp(−η ∂φ/∂wᵢ)
+//! md, smd    ∂φ/∂wᵢ = −γ ⟨∇f̂(y), gᵢ⟩,   y = x − γ Σ wᵢ gᵢ
+//! zeroth     ∂φ/∂w ≈ (m/2h) (φ(w + h e) − φ(w − h e)) e,   e uniform on the unit sphere of ℝᵐ
+//! ```
+
+use motet_core::{NonNegative, Positive, Rng, Vector};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::questions::{Ask, Reply};
+use crate::parts::{BatchSize, Gradients, Simplex};
+
+/// How weights are sought.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mirror {
+    /// What is asked of the target.
+    #[serde(default)]
+    pub kind: MirrorKind,
+    /// Steps per round.
+    #[serde(default = "ten")]
+    pub steps: u32,
+    /// η
+    pub rate: NonNegative,
+    /// Validation examples per question; all unless told.
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// h: half the distance of the two points of `zeroth`.
+    #[serde(default = "narrow")]
+    pub width: Positive,
+    /// Does a round begin with the weights of the last? Else they begin equal.
+    #[serde(default = "yes")]
+    pub warm: bool,
+    /// Average the weights inside a round: w ← (t w + w_new)/(t + 1).
+    #[serde(default)]
+    pub average: bool,
+    /// Smaller steps from some round on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damp: Option<Damp>,
+}
+
+/// What is asked of the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MirrorKind {
+    /// The slope on all of its validation data.
+    #[default]
+    Md,
+    /// The slope on a batch.
+    Smd,
+    /// Two values.
+    Zeroth,
+}
+
+/// Smaller steps late in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Damp {
+    /// Rounds before it sets in.
+    pub after: u64,
+    /// The rate is divided by this.
+    pub by: std::num::NonZeroU32,
+}
+
+fn ten() -> u32 {
+    10
+}
+
+fn narrow() -> Positive {
+    Positive::new(1e-3).expect("0.001 is positive")
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// For cards.
+pub const MIRROR: &str = "how weights are sought: { kind = \"md\" | \"smd\" | \"zeroth\", rate = ..., steps = 10, batch = \"all\", \
+     width = 0.001, warm = true, average = false, damp = { after = 400, by = 10 } }";
+
+impl Mirror {
+    /// A search that begins with these weights.
+    pub fn search(&self, from: Simplex, round: u64) -> Search<'_> {
+        let damped = self.damp.filter(|damp| round > damp.after).map_or(1.0, |damp| f64::from(damp.by.get()));
+        let w = if self.warm { from } else { Simplex::uniform(from.len()) };
+        Search { mirror: self, rate: *self.rate / damped, asked: 0, w, towards: vec![] }
+    }
+
+    /// What does not go together.
+    pub fn refuse(&self) -> Option<String> {
+        (self.kind == MirrorKind::Md && self.batch != BatchSize::All)
+            .then(|| "mirror.kind = \"md\" looks at all validation data: leave mirror.batch out, or take \"smd\"".into())
+    }
+}
+
+/// One target's weights on their way.
+#[derive(Clone, Debug)]
+pub struct Search<'a> {
+    mirror: &'a Mirror,
+    rate: f64,
+    asked: u32,
+    w: Simplex,
+    /// e
+    towards: Vec<f64>,
+}
+
+impl Search<'_> {
+    /// The weights so far.
+    pub fn weights(&self) -> &Simplex {
+        &self.w
+    }
+
+    /// What to ask the target next.
+    pub fn question(&mut self, x: &Vector, step: f64, gradients: &Gradients, rng: &mut Rng) -> Ask {
+        let w = self.w.weights();
+        if self.mirror.kind != MirrorKind::Zeroth {
+            return Ask::Validate { y: gradients.step(x, -step, &w) };
+        }
+        self.towards = on_sphere(w.len(), rng);
+        let moved = |h: f64| w.iter().zip(&self.towards).map(|(w, e)| w + h * e).collect::<Vec<_>>();
+        let h = *self.mirror.width;
+        // Off the simplex on purpose: φ is defined there, and the difference is central.
+        let (ahead, behind) = gradients.two_steps(x, -step, &moved(h), &moved(-h));
+        Ask::Compare { ahead, behind }
+    }
+
+    /// Learns from the answer; false if it is none.
+    pub fn learn(&mut self, step: f64, gradients: &Gradients, reply: &Reply) -> bool {
+        let exponents: Vec<f64> = match reply {
+            Reply::Slope { v } => gradients.inner(v).into_iter().map(|s| self.rate * step * s).collect(),
+            Reply::Values { ahead, behind } => {
+                let slope = estimate(*ahead, *behind, *self.mirror.width, &self.towards);
+                slope.into_iter().map(|g| -self.rate * g).collect()
+            }
+            _ => return false,
+        };
+        let before = self.mirror.average.then(|| self.w.clone());
+        self.w.multiply(&exponents);
+        if let Some(mut average) = before {
+            average.mix(1.0 / f64::from(self.asked + 1), &self.w);
+            self.w = average;
+        }
+        self.asked += 1;
+        true
+    }
+}
+
+/// (m/2h) (φ(w + h e) − φ(w − h e)) e
+pub fn estimate(ahead: f64, behind: f64, h: f64, e: &[f64]) -> Vec<f64> {
+    let along = e.len() as f64 * (ahead - behind) / (2.0 * h);
+    e.iter().map(|e| along * e).collect()
+}
+
+/// Uniform on the unit sphere of ℝᵐ.
+pub fn on_sphere(m: usize, rng: &mut Rng) -> Vec<f64> {
+    loop {
+        let e: Vec<f64> = (0..m).map(|_| rng.normal()).collect();
+        let length = e.iter().map(|e| e * e).sum::<f64>().sqrt();
+        if length > 0.0 || m == 0 {
+            return e.into_iter().map(|e| e / length).collect();
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What a server that weighs gradients asks, and how clients answer.
+//!
+//! Everyone is asked for gradients. A target is also asked how good a model is on its validation data, in two ways:
+//! for a slope, or for two values, which say less about the data and never show it another client's gradient.
+
+use motet_core::{Abort, Site, Vector, message, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{BatchSize, Pass};
+
+message! {
+    /// Server to client.
+    pub enum Ask {
+        /// For stochastic gradients of fᵢ.
+        Differentiate {
+            /// Where: one model, or one per target.
+            models: Vec<Vector>,
+        },
+        /// For the slope of the target's validation loss.
+        Validate {
+            /// The candidate.
+            y: Vector,
+        },
+        /// For two values of the target's validation loss, on the same examples.
+        Compare {
+            /// The candidate on one side.
+            ahead: Vector,
+            /// The candidate on the other.
+            behind: Vector,
+        },
+        /// For the number of examples.
+        Count {},
+    }
+}
+
+message! {
+    /// Client to server.
+    pub enum Reply {
+        /// ∇fᵢ(x; B) for each model asked about.
+        Gradients {
+            /// In the order asked.
+            g: Vec<Vector>,
+        },
+        /// ∇f̂(y)
+        Slope {
+            /// The gradient of the validation loss.
+            v: Vector,
+        },
+        /// f̂ at both candidates.
+        Values {
+            /// On one side.
+            ahead: f64,
+            /// On the other.
+            behind: f64,
+        },
+        /// How many examples there are.
+        Counted {
+            /// mᵢ
+            samples: u64,
+        },
+        /// The client has no data for this.
+        Unable {},
+    }
+}
+
+/// Which data the target judges candidates on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Validation {
+    /// An extra set, kept from training; batches run through it in shuffled passes that begin anew each round.
+    #[default]
+    HeldOut,
+    /// The same set as a stream: every question is put to a new, independent batch. With a set without end the
+    /// target never sees an example twice.
+    Fresh,
+    /// Its training data.
+    Training,
+}
+
+wire! {
+    /// Where a client stands in its data.
+    #[derive(PartialEq, Default)]
+    pub struct Places {
+        train: Pass,
+        validation: Pass,
+    }
+}
+
+impl Places {
+    /// Answers [`Ask::Differentiate`] and [`Ask::Count`]: one batch for all models. Nobody else's question is known.
+    pub fn answer(&mut self, ask: &Ask, batch: BatchSize, site: &mut Site<'_>) -> Reply {
+        match ask {
+            Ask::Differentiate { models } => {
+                self.validation.restart();
+                let rows = self.train.next(batch, site.train.samples(), &mut site.rng);
+                Reply::Gradients { g: site.train.gradients(models, rows) }
+            }
+            Ask::Count {} => Reply::Counted { samples: site.train.samples() as u64 },
+            Ask::Validate { .. } | Ask::Compare { .. } => Reply::Unable {},
+        }
+    }
+
+    /// Answers every question, those of a target too, whose slope or values are taken on a batch of that size.
+    pub fn judge(&mut self, ask: &Ask, batch: BatchSize, on: Validation, judged_on: BatchSize, site: &mut Site<'_>) -> Reply {
+        let meter = match on {
+            Validation::Training => &mut site.train,
+            Validation::HeldOut | Validation::Fresh => match &mut site.validation {
+                Some(meter) if meter.samples() > 0 => meter,
+                _ => return self.answer(ask, batch, site),
+            },
+        };
+        if on == Validation::Fresh {
+            self.validation.restart();
+        }
+        match ask {
+            Ask::Validate { y } => {
+                let rows = self.validation.next(judged_on, meter.samples(), &mut site.rng);
+                let mut v = y.zeros_like();
+                meter.gradient_into(y, rows, &mut v);
+                Reply::Slope { v }
+            }
+            Ask::Compare { ahead, behind } => {
+                let rows = self.validation.next(judged_on, meter.samples(), &mut site.rng);
+                Reply::Values { ahead: meter.value(ahead, rows), behind: meter.value(behind, rows) }
+            }
+            Ask::Differentiate { .. } | Ask::Count {} => self.answer(ask, batch, site),
+        }
+    }
+}
+
+/// What a server does with a client that cannot judge.
+pub fn unable(client: u32) -> Abort {
+    Abort::Unsuited(format!(
+        "client {client} has no validation data to judge by: give the problem a hold-out, or validation = \"training\" to the method"
+    ))
+}

@@ -1,0 +1,69 @@
+//! Reptile: K local steps, and a server rate of its own; clients adapt before they deploy.
+//!
+//! Nichol, Achiam, Schulman. *On First-Order Meta-Learning Algorithms*. 2018.
+//!
+//! [`crate::local_update`] with Θ_{1:K} and η free (generalised FedAvg), all examples in every step, and test-time adaptation by as many steps.
+//! All lines are there. The FLIX paper divides the sum of gradients by K: its outer step is our η times K.
+
+use motet_core::{NonNegative, Positive, Rate};
+use serde::{Deserialize, Serialize};
+
+use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, parameters, text, uniform};
+use crate::parts::{Optimiser, Schedule, Weights};
+use crate::registry::Card;
+
+/// Reptile.
+pub type Reptile = Family<Settings>;
+
+/// What Reptile leaves open.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// γ
+    pub gamma: NonNegative,
+    /// K
+    pub steps: std::num::NonZeroU32,
+    /// η
+    #[serde(default)]
+    pub eta: Option<Schedule<Positive>>,
+    /// Or a server optimiser.
+    #[serde(default)]
+    pub optimiser: Option<Optimiser>,
+    /// Steps before a client deploys; K unless told.
+    #[serde(default)]
+    pub adapt: Option<u32>,
+    /// What qᵢ weighs.
+    #[serde(default = "uniform")]
+    pub weights: Weights,
+    /// The rest.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Preset for Settings {
+    const CARD: Card = Card {
+        name: "reptile",
+        about: "K local steps and a server rate of its own; clients adapt by K steps before they deploy",
+        paper: "Nichol, Achiam, Schulman 2018",
+        parameters: parameters![
+            ("gamma", "client rate, also of the adaptation"),
+            ("steps", "K: gradients per client and round"),
+            text::ETA,
+            text::OPTIMISER,
+            text::ADAPT,
+            text::WEIGHTS,
+        ],
+        example: r#"{"gamma":0.1,"steps":3,"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
+    };
+    const LINE: Line = Line { theta: "1:K", rates: "gamma, eta free", deploys: "x after K steps" };
+
+    fn recipe(&self) -> Recipe {
+        let gamma = Schedule::constant(Rate::Given(self.gamma));
+        Recipe {
+            steps: Some(Amount::Steps(self.steps)),
+            weights: self.weights,
+            adapt: self.adapt.unwrap_or(self.steps.get()),
+            ..Recipe::new(gamma, Rule::either(self.eta, self.optimiser), self.common.clone())
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Scafflix before the first round: steps, p, the start and the first control variates.
+
+use motet_core::{Abort, Algorithm, Cohort, Mean, Rate, Round};
+
+use super::{Ask, Family, Kind, Reply, Server, settings};
+use crate::parts::Start;
+
+const SMOOTHNESS: &str = "the model does not know its smoothness";
+const CONVEXITY: &str = "the model does not know that it is strongly convex";
+
+fn unsuited(lack: &str, advice: &str) -> Abort {
+    Abort::Unsuited(format!("{lack}: {advice}"))
+}
+
+impl<K: Kind> Family<K> {
+    /// Line 2 and the start, from everyone's constants.
+    pub(super) fn introduce(&self, s: &mut Server, sharing: &Cohort, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let mut census = settings::Census::default();
+        let mut average = Mean::like(&s.x);
+        let optimum = self.start == Start::OneShot;
+        round.ask(sharing, Ask::Introduce { optimum }, |id, reply| {
+            let Reply::Introduction { smoothness, bound, convexity, optimum } = reply else { return };
+            census.add(id, self.share(id), smoothness, bound, convexity);
+            if let Some(optimum) = optimum {
+                average.add(self.share(id).powi(2) * smoothness.unwrap_or(f64::NAN), &optimum);
+            }
+        })?;
+        if optimum {
+            s.x = average.finish();
+            if !s.x.is_finite() {
+                return Err(unsuited(SMOOTHNESS, "choose another start"));
+            }
+        }
+        let n = round.everyone().len();
+        let common = self.given().or_else(|| census.common(self.kind.steps(), n).map(|step| step * *self.scale));
+        let room = match &self.target {
+            Some(target) => Some(0.5 * *target.eps * census.least_convexity().ok_or_else(|| unsuited(CONVEXITY, "leave target out"))?),
+            None => None,
+        };
+        s.steps = census.steps(|id, bound| {
+            let own = || bound.map(|a| *self.scale / a);
+            common.or_else(own).map_or(f64::NAN, |step| self.lowered(id, self.step_of(id, step), room))
+        });
+        if sharing.ids().iter().any(|&id| !self.gamma(s, id).is_finite()) {
+            return Err(unsuited(SMOOTHNESS, "give step as a number"));
+        }
+        if self.p == Rate::Theory {
+            let p = census.p(self.kind.steps(), |id| self.gamma(s, id)).ok_or_else(|| unsuited(CONVEXITY, "give p as a number"))?;
+            s.p = (p * (1.0 + self.omega(s.x.len())).sqrt()).min(1.0);
+        }
+        if common.is_some() || room.is_some() || self.p == Rate::Theory {
+            round.ask(sharing, Ask::Begin { step: common, room, p: s.p }, |_, _| {})?;
+        }
+        Ok(())
+    }
+
+    /// Line 3 with gradients: Σ αᵢ hᵢ = 0 after it.
+    pub(super) fn project(&self, s: &Server, sharing: &Cohort, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let (mut sum, mut weights) = (s.x.zeros_like(), 0.0);
+        round.ask(sharing, Ask::Differentiate { x: s.x.clone() }, |id, reply| {
+            if let Reply::Gradient { g } = reply {
+                sum.axpy(self.share(id), &g);
+                weights += self.weight(s, id);
+            }
+        })?;
+        sum.scale(1.0 / weights);
+        round.ask(sharing, Ask::Project { excess: sum }, |_, _| {})?; // line 3
+        Ok(())
+    }
+}

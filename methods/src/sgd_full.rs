@@ -1,0 +1,93 @@
+//! SGD Full: every client's gradient counts the same for the target's model.
+//!
+//! The baseline of that name in Tupitsa, Horváth, Takáč, Gorbunov. *Federated Learning Can Find Friends That Are
+//! Advantageous*. 2024.
+//!
+//! ```text
+//! round    1  every client i sends gᵢ = ∇fᵢ(x; Bᵢ)
+//!          2  x ← x − γ A(g₁, …, gₙ),   A the plain mean, or a rule that bears liars
+//! ```
+//!
+//! The other rules are the usual robust ones; see [`Aggregator`].
+
+use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Site, Vector};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::questions::{Ask, Places, Reply};
+use crate::parts::robust::{AGGREGATORS, Aggregator};
+use crate::parts::{BatchSize, Clip, gather_gradients, refuse_target};
+use crate::registry::{Card, Method};
+
+/// Everyone counts the same.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SgdFull {
+    /// Whose model it is.
+    #[serde(default)]
+    pub target: u32,
+    /// γ
+    pub step: Positive,
+    /// |Bᵢ|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// A
+    #[serde(default)]
+    pub aggregator: Aggregator,
+    /// What is done to long gradients first.
+    #[serde(default)]
+    pub clip: Clip,
+}
+
+impl Method for SgdFull {
+    const CARD: Card = Card {
+        name: "sgd-full",
+        about: "one target's model from the plain or robust mean of everyone's gradients",
+        paper: "the baseline of Tupitsa, Horváth, Takáč, Gorbunov 2024",
+        parameters: &[
+            ("target", "the client whose model it is; 0 unless told"),
+            ("step", "stepsize: a number"),
+            ("batch", "examples per gradient: a number or \"all\" (default)"),
+            ("aggregator", AGGREGATORS),
+            ("clip", "longest gradient: \"none\" (default), \"median\" of the cohort's lengths, or a number"),
+        ],
+        example: r#"{"step":0.005,"batch":3}"#,
+    };
+}
+
+impl Algorithm for SgdFull {
+    type Ask = Ask;
+    type Reply = Reply;
+    /// x
+    type Server = Vector;
+    type Client = Places;
+
+    fn server(&self, start: Vector) -> Vector {
+        start
+    }
+
+    fn client(&self, _: &mut Site<'_>) -> Places {
+        Places::default()
+    }
+
+    fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let gradients = self.clip.applied(gather_gradients(round, x)?); // line 1
+        x.axpy(-*self.step, &self.aggregator.of(gradients.rows())); // line 2
+        Ok(())
+    }
+
+    fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
+        me.answer(ask, self.batch, site)
+    }
+
+    fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {
+        x
+    }
+
+    fn target(&self) -> Option<ClientId> {
+        Some(ClientId(self.target))
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        refuse_target(self.target, clients).or_else(|| self.aggregator.refuse(clients))
+    }
+}

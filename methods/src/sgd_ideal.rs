@@ -1,0 +1,109 @@
+//! SGD Ideal: the gradients of those who have the target's distribution, known beforehand.
+//!
+//! The baseline of that name in Tupitsa, Horváth, Takáč, Gorbunov. *Federated Learning Can Find Friends That Are
+//! Advantageous*. 2024, equation (6).
+//!
+//! ```text
+//! round    1  every client i in G sends gᵢ = ∇fᵢ(x; Bᵢ)
+//!          2  x ← x − γ/|G| Σ_G gᵢ
+//! ```
+//!
+//! Nobody outside G is asked: the method knows what the others have to find out.
+
+use motet_core::{Abort, Algorithm, ClientId, Cohort, Mean, Positive, Round, Site, Vector};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::questions::{Ask, Places, Reply};
+use crate::parts::{BatchSize, refuse_target};
+use crate::registry::{Card, Method};
+
+/// The target and its like.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SgdIdeal {
+    /// Whose model it is.
+    #[serde(default)]
+    pub target: u32,
+    /// γ
+    pub step: Positive,
+    /// |Bᵢ|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// G
+    pub friends: Vec<u32>,
+}
+
+impl Method for SgdIdeal {
+    const CARD: Card = Card {
+        name: "sgd-ideal",
+        about: "one target's model from the mean gradient of those who are known to be like it",
+        paper: "the baseline of Tupitsa, Horváth, Takáč, Gorbunov 2024",
+        parameters: &[
+            ("target", "the client whose model it is; 0 unless told"),
+            ("step", "stepsize: a number"),
+            ("batch", "examples per gradient: a number or \"all\" (default)"),
+            ("friends", "the clients that have the target's distribution, the target among them: [0, 1, 2]"),
+        ],
+        example: r#"{"step":0.02,"batch":3,"friends":[0]}"#,
+    };
+}
+
+impl Algorithm for SgdIdeal {
+    type Ask = Ask;
+    type Reply = Reply;
+    /// x
+    type Server = Vector;
+    type Client = Places;
+
+    fn server(&self, start: Vector) -> Vector {
+        start
+    }
+
+    fn client(&self, _: &mut Site<'_>) -> Places {
+        Places::default()
+    }
+
+    fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let friends = Cohort::new(self.friends.iter().copied().map(ClientId).collect::<Vec<_>>());
+        let mut mean = Mean::like(x);
+        round.ask(&friends, Ask::Differentiate { models: vec![x.clone()] }, |_, reply| {
+            if let Reply::Gradients { g } = reply {
+                g.iter().for_each(|g| mean.add(1.0, g)); // line 1
+            }
+        })?;
+        x.axpy(-*self.step, &mean.finish()); // line 2
+        Ok(())
+    }
+
+    fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
+        me.answer(ask, self.batch, site)
+    }
+
+    fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {
+        x
+    }
+
+    fn target(&self) -> Option<ClientId> {
+        Some(ClientId(self.target))
+    }
+
+    fn merit(&self, _: &Vector, _: ClientId) -> Option<Vec<f64>> {
+        let mut weights = vec![0.0; self.friends.iter().max().map_or(0, |last| *last as usize + 1)];
+        self.friends.iter().for_each(|&i| weights[i as usize] = 1.0 / self.friends.len() as f64);
+        Some(weights)
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        if self.friends.is_empty() {
+            return Some("friends must list at least one client, got []".into());
+        }
+        let twice = (1..self.friends.len()).find(|&k| self.friends[..k].contains(&self.friends[k]));
+        if let Some(k) = twice {
+            return Some(format!("friends lists client {} twice", self.friends[k]));
+        }
+        self.friends
+            .iter()
+            .find_map(|&i| refuse_target(i, clients).map(|why| format!("friends: {why}")))
+            .or_else(|| refuse_target(self.target, clients))
+    }
+}

@@ -1,0 +1,129 @@
+//! TAWT: weights that grow with the cosine of a client's gradient and the target's.
+//!
+//! Chen, Crammer, He, Roth, Su. *Weighted Training for Cross-Task Learning*. 2021; the heuristic form that
+//! Tupitsa, Horváth, Takáč, Gorbunov (2024) compare MeritFed with.
+//!
+//! ```text
+//! before   1  w = (1/n, …, 1/n)
+//! round    2  every client i sends gᵢ = ∇fᵢ(x; Bᵢ)
+//!          3  in rounds 1, 3, 5, …: wᵢ ∝ wᵢ exp(c cos(g₁, gᵢ)),   c = 100 γ unless told
+//!          4  x ← x − γ Σ wᵢ gᵢ
+//! ```
+//!
+//! Weights persist, and the target's cosine with itself is the largest: in the end it stands alone. If the target is
+//! silent, the round is tried again.
+
+use motet_core::{Abort, Algorithm, ClientId, NonNegative, Positive, Round, Site, Vector, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::questions::{Ask, Places, Reply};
+use crate::parts::{BatchSize, Clip, Gradients, Simplex, cosine, gather_gradients, refuse_target, simplex_of};
+use crate::registry::{Card, Method};
+
+/// Weights by cosines.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tawt {
+    /// Whose model it is.
+    #[serde(default)]
+    pub target: u32,
+    /// γ
+    pub step: Positive,
+    /// |Bᵢ|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// c
+    #[serde(default)]
+    pub rate: Option<NonNegative>,
+    /// What is done to long gradients first.
+    #[serde(default)]
+    pub clip: Clip,
+}
+
+impl Method for Tawt {
+    const CARD: Card = Card {
+        name: "tawt",
+        about: "gradients weighted by a running product of their cosines with the target's",
+        paper: "Chen, Crammer, He, Roth, Su 2021",
+        parameters: &[
+            ("target", "the client whose model it is; 0 unless told"),
+            ("step", "stepsize: a number"),
+            ("batch", "examples per gradient: a number or \"all\" (default)"),
+            ("rate", "how fast weights move; 100 times the step unless told"),
+            ("clip", "longest gradient: \"none\" (default), \"median\" of the cohort's lengths, or a number"),
+        ],
+        example: r#"{"step":0.02,"batch":3}"#,
+    };
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// x
+        pub x: Vector,
+        /// w, by client number
+        pub w: Simplex,
+    }
+}
+
+impl Tawt {
+    /// The exponents of line 3.
+    pub fn exponents(&self, reference: &Vector, gradients: &Gradients) -> Vec<f64> {
+        let c = self.rate.map_or(100.0 * *self.step, |rate| *rate);
+        gradients.rows().iter().map(|g| c * cosine(reference, g)).collect()
+    }
+}
+
+impl Algorithm for Tawt {
+    type Ask = Ask;
+    type Reply = Reply;
+    type Server = Server;
+    type Client = Places;
+
+    fn server(&self, start: Vector) -> Server {
+        Server { x: start, w: Simplex::uniform(0) }
+    }
+
+    fn client(&self, _: &mut Site<'_>) -> Places {
+        Places::default()
+    }
+
+    fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        s.w = simplex_of(&round.everyone()); // line 1
+        Ok(())
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let gradients = self.clip.applied(gather_gradients(round, &s.x)?); // line 2
+        let places = gradients.places();
+        let mut w = s.w.among(&places);
+        if round.index() % 2 == 1 {
+            let silent = Abort::Quorum { asked: round.everyone().len(), answered: gradients.len() };
+            let reference = gradients.of(ClientId(self.target)).ok_or(silent)?;
+            w.multiply(&self.exponents(reference, &gradients)); // line 3
+            s.w.put_back(&places, &w);
+        }
+        s.x = gradients.step(&s.x, -*self.step, &w.weights()); // line 4
+        Ok(())
+    }
+
+    fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
+        me.answer(ask, self.batch, site)
+    }
+
+    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
+        &s.x
+    }
+
+    fn target(&self) -> Option<ClientId> {
+        Some(ClientId(self.target))
+    }
+
+    fn merit(&self, s: &Server, _: ClientId) -> Option<Vec<f64>> {
+        Some(s.w.weights())
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        refuse_target(self.target, clients)
+    }
+}

@@ -1,0 +1,123 @@
+//! The width of a network's numbers.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+use crate::elementary;
+use crate::panels;
+
+/// A number a network computes with: `f32` to train, `f64` to be checked against differences.
+///
+/// Elementary functions are our own: without branches, so that loops over them run eight at a time, and with the same
+/// bits on every machine.
+pub trait Element:
+    Copy
+    + Default
+    + PartialOrd
+    + Send
+    + Sync
+    + std::fmt::Debug
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+    + Sum
+    + 'static
+{
+    /// 0
+    const ZERO: Self;
+    /// 1
+    const ONE: Self;
+    /// Rounded from double precision.
+    fn of(value: f64) -> Self;
+    /// In double precision.
+    fn wide(self) -> f64;
+    /// eˣ, clamped to the range of normal numbers.
+    fn exp(self) -> Self;
+    /// √x
+    fn sqrt(self) -> Self;
+    /// As an index; tokens and classes are numbers.
+    fn index(self) -> usize;
+
+    /// c += a·b for few rows of `a`, where `b` was packed in panels.
+    #[doc(hidden)]
+    fn panel_product(sizes: panels::Sizes, a: &[Self], b: &[Self], c: &mut [Self]) {
+        panels::product(sizes, a, b, c);
+    }
+
+    /// The larger one; NaN only if both are.
+    #[inline(always)]
+    fn larger(self, other: Self) -> Self {
+        if self > other { self } else { other }
+    }
+
+    /// σ(x) = 1/(1 + e⁻ˣ)
+    #[inline(always)]
+    fn sigmoid(self) -> Self {
+        Self::ONE / (Self::ONE + (-self).exp())
+    }
+
+    /// tanh x
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        Self::ONE - Self::of(2.0) / ((self + self).exp() + Self::ONE)
+    }
+}
+
+impl Element for f32 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+    #[inline(always)]
+    fn of(value: f64) -> f32 {
+        value as f32
+    }
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn exp(self) -> f32 {
+        elementary::exp_single(self)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> f32 {
+        f32::sqrt(self)
+    }
+    #[inline(always)]
+    fn index(self) -> usize {
+        self as usize
+    }
+    fn panel_product(sizes: panels::Sizes, a: &[f32], b: &[f32], c: &mut [f32]) {
+        panels::product_single(sizes, a, b, c);
+    }
+}
+
+impl Element for f64 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+    #[inline(always)]
+    fn of(value: f64) -> f64 {
+        value
+    }
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn exp(self) -> f64 {
+        elementary::exp(self)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> f64 {
+        f64::sqrt(self)
+    }
+    #[inline(always)]
+    fn index(self) -> usize {
+        self as usize
+    }
+}

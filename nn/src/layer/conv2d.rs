@@ -1,0 +1,195 @@
+//! Two-dimensional convolution, by patches: each pixel's neighbourhood becomes a row of a matrix.
+
+use super::{Flow, Layer, Pace, Pass, Reads, add, bias_rows, sum_rows};
+use crate::element::Element;
+use crate::fast::fast;
+use crate::init::Init;
+use crate::matrix::{Mat, matmul};
+use crate::parameter::{Layout, Parameter};
+use crate::shape::Shape;
+
+/// A square kernel over images of height × width × channels.
+#[derive(Clone, Debug)]
+pub struct Conv2d {
+    size: usize,
+    channels: usize,
+    stride: usize,
+    padding: usize,
+    bias: bool,
+    init: Option<Init>,
+    from: [usize; 3],
+    to: [usize; 2],
+}
+
+impl Conv2d {
+    /// A size × size kernel with so many output channels, stride 1, no padding.
+    pub fn new(channels: usize, size: usize) -> Self {
+        Self { size, channels, stride: 1, padding: 0, bias: true, init: None, from: [0; 3], to: [0; 2] }
+    }
+
+    /// Zeros around the image so that, at stride 1, it keeps its size.
+    #[must_use]
+    pub fn same(self) -> Self {
+        Self { padding: self.size / 2, ..self }
+    }
+
+    /// Rows and columns of zeros around the image.
+    #[must_use]
+    pub fn padded(self, padding: usize) -> Self {
+        Self { padding, ..self }
+    }
+
+    /// Pixels from one neighbourhood to the next.
+    #[must_use]
+    pub fn stride(self, stride: usize) -> Self {
+        Self { stride, ..self }
+    }
+
+    /// Without a bias, as before a norm.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        Self { bias: false, ..self }
+    }
+
+    /// With another start of the kernel.
+    #[must_use]
+    pub fn starting(self, init: Init) -> Self {
+        Self { init: Some(init), ..self }
+    }
+
+    fn patch(&self) -> usize {
+        self.size * self.size * self.from[2]
+    }
+
+    fn pixels(&self) -> usize {
+        self.to[0] * self.to[1]
+    }
+
+    /// The spans that image and patches share: (offset in patches, offset in image, length) for each row of each
+    /// neighbourhood, and what lies outside as (offset, length) of zeros.
+    #[inline(always)]
+    fn spans(&self, mut inside: impl FnMut(usize, usize, usize), mut outside: impl FnMut(usize, usize)) {
+        let [height, width, channels] = self.from;
+        let row = self.size * channels;
+        for oy in 0..self.to[0] {
+            for ox in 0..self.to[1] {
+                let patch = (oy * self.to[1] + ox) * self.size * row;
+                let (x, y) = (ox * self.stride, oy * self.stride);
+                let left = self.padding.saturating_sub(x).min(self.size);
+                let right = (width + self.padding).saturating_sub(x).clamp(left, self.size);
+                for ky in 0..self.size {
+                    let at = patch + ky * row;
+                    if y + ky < self.padding || y + ky >= height + self.padding || left == right {
+                        outside(at, row);
+                        continue;
+                    }
+                    let image = ((y + ky - self.padding) * width + (x + left - self.padding)) * channels;
+                    inside(at + left * channels, image, (right - left) * channels);
+                    if left > 0 {
+                        outside(at, left * channels);
+                    }
+                    if right < self.size {
+                        outside(at + right * channels, (self.size - right) * channels);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn gather<E: Element>(&self, image: &[E], patches: &mut [E]) {
+        let patches = std::cell::RefCell::new(patches);
+        fast(|| {
+            self.spans(
+                |p, i, n| patches.borrow_mut()[p..p + n].copy_from_slice(&image[i..i + n]),
+                |p, n| patches.borrow_mut()[p..p + n].fill(E::ZERO),
+            );
+        });
+    }
+
+    #[inline(always)]
+    fn scatter<E: Element>(&self, patches: &[E], image: &mut [E]) {
+        fast(|| {
+            image.fill(E::ZERO);
+            self.spans(|p, i, n| add(&patches[p..p + n], &mut image[i..i + n]), |_, _| {});
+        });
+    }
+}
+
+impl<E: Element> Layer<E> for Conv2d {
+    fn kind(&self) -> &'static str {
+        "convolution"
+    }
+
+    fn place(&mut self, input: &Shape) -> Result<Shape, String> {
+        self.from = input.image()?;
+        if self.size == 0 || self.stride == 0 || self.channels == 0 {
+            return Err("needs a kernel, a stride and channels of at least 1".into());
+        }
+        for axis in 0..2 {
+            let room = self.from[axis] + 2 * self.padding;
+            if room < self.size {
+                return Err(format!(
+                    "has a kernel of {0} x {0}, which does not fit into {input} with padding {1}",
+                    self.size, self.padding
+                ));
+            }
+            self.to[axis] = (room - self.size) / self.stride + 1;
+        }
+        Ok(Shape(vec![self.to[0], self.to[1], self.channels]))
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let (inputs, outputs, size) = (self.from[2], self.channels, self.size);
+        let init = self.init.unwrap_or(Init::Glorot(self.patch(), size * size * outputs));
+        let layout = Layout::Kernel { size, inputs, outputs };
+        let mut all = vec![Parameter { name: "weight".into(), len: self.patch() * outputs, layout, init }];
+        if self.bias {
+            all.push(Parameter::plain("bias", &[outputs], Init::Zeros));
+        }
+        all
+    }
+
+    fn pace(&self) -> Pace {
+        Pace::Each
+    }
+
+    fn reads(&self) -> Reads {
+        Reads::INPUT
+    }
+
+    fn scratch(&self, _: usize) -> usize {
+        self.pixels() * self.patch()
+    }
+
+    fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
+        let (pixels, patch, out) = (self.pixels(), self.patch(), self.channels);
+        let (w, b) = w.split_at(patch * out);
+        for (x, y) in x.chunks_exact(self.from.iter().product()).zip(y.chunks_exact_mut(pixels * out)) {
+            self.gather(x, pass.scratch);
+            if self.bias {
+                bias_rows(b, y);
+            }
+            matmul((pixels, out, patch), Mat::rows(pass.scratch, patch), Mat::rows(w, out), self.bias, y);
+        }
+    }
+
+    fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
+        let (pixels, patch, out, image) = (self.pixels(), self.patch(), self.channels, self.from.iter().product());
+        let (gw, gb) = g.split_at_mut(patch * out);
+        let w = &w[..patch * out];
+        let mut dx = flow.dx;
+        for (e, (x, dy)) in flow.x.chunks_exact(image).zip(flow.dy.chunks_exact(pixels * out)).enumerate() {
+            let fresh = pass.fresh && e == 0;
+            self.gather(x, pass.scratch);
+            matmul((patch, out, pixels), Mat::rows(pass.scratch, patch).t(), Mat::rows(dy, out), !fresh, gw);
+            if self.bias {
+                sum_rows(fresh, dy, gb);
+            }
+            if let Some(dx) = &mut dx {
+                matmul((pixels, patch, out), Mat::rows(dy, out), Mat::rows(w, out).t(), false, pass.scratch);
+                self.scatter(pass.scratch, &mut dx[e * image..][..image]);
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! y = x W + b
+
+use super::{Flow, Layer, Pace, Pass, Reads, bias_rows, sum_rows};
+use crate::element::Element;
+use crate::init::Init;
+use crate::matrix::{Mat, matmul};
+use crate::parameter::{Layout, Parameter};
+use crate::shape::Shape;
+
+/// A matrix and a bias. Images are taken whole, sequences position by position.
+#[derive(Clone, Debug)]
+pub struct Dense {
+    outputs: usize,
+    init: Option<Init>,
+    inputs: usize,
+    rows: usize,
+    /// Height × width and channels, if images come in.
+    image: Option<(usize, usize)>,
+}
+
+impl Dense {
+    /// So many outputs, started as Glorot and Bengio propose unless told otherwise.
+    pub fn new(outputs: usize) -> Self {
+        Self { outputs, init: None, inputs: 0, rows: 0, image: None }
+    }
+
+    /// With another start of the matrix.
+    #[must_use]
+    pub fn starting(self, init: Init) -> Self {
+        Self { init: Some(init), ..self }
+    }
+}
+
+impl<E: Element> Layer<E> for Dense {
+    fn kind(&self) -> &'static str {
+        "dense"
+    }
+
+    fn place(&mut self, input: &Shape) -> Result<Shape, String> {
+        if self.outputs == 0 {
+            return Err("has 0 outputs, but needs at least 1".into());
+        }
+        if input.is_empty() {
+            return Err(format!("needs numbers to come in, but is given {input}"));
+        }
+        if let Ok([time, features]) = input.sequence() {
+            (self.inputs, self.rows) = (features, time);
+            return Ok(Shape(vec![time, self.outputs]));
+        }
+        self.image = input.image().ok().map(|[h, w, c]| (h * w, c));
+        (self.inputs, self.rows) = (input.len(), 1);
+        Ok(Shape(vec![self.outputs]))
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let (inputs, outputs) = (self.inputs, self.outputs);
+        let layout = match self.image {
+            Some((pixels, channels)) => Layout::Flattened { pixels, channels, outputs },
+            None => Layout::Transposed { inputs, outputs },
+        };
+        let init = self.init.unwrap_or(Init::Glorot(inputs, outputs));
+        let weight = Parameter { name: "weight".into(), len: inputs * outputs, layout, init };
+        vec![weight, Parameter::plain("bias", &[outputs], Init::Zeros)]
+    }
+
+    fn pace(&self) -> Pace {
+        Pace::Whole
+    }
+
+    fn reads(&self) -> Reads {
+        Reads::INPUT
+    }
+
+    fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
+        let (rows, inputs, outputs) = (self.rows * pass.examples, self.inputs, self.outputs);
+        let (w, b) = w.split_at(inputs * outputs);
+        bias_rows(b, y);
+        matmul((rows, outputs, inputs), Mat::rows(x, inputs), Mat::rows(w, outputs), true, y);
+    }
+
+    fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
+        let (rows, inputs, outputs) = (self.rows * pass.examples, self.inputs, self.outputs);
+        let (gw, gb) = g.split_at_mut(inputs * outputs);
+        let dy = Mat::rows(&*flow.dy, outputs);
+        matmul((inputs, outputs, rows), Mat::rows(flow.x, inputs).t(), dy, !pass.fresh, gw);
+        sum_rows(pass.fresh, flow.dy, gb);
+        if let Some(dx) = flow.dx {
+            matmul((rows, inputs, outputs), dy, Mat::rows(w, outputs).t(), false, dx);
+        }
+    }
+}

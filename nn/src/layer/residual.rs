@@ -1,0 +1,125 @@
+//! y = body(x) + shortcut(x)
+
+use super::{Flow, Layer, Pace, Pass, Reads, add};
+use crate::chain::{Chain, Named};
+use crate::element::Element;
+use crate::parameter::Parameter;
+use crate::shape::{Misfit, Shape};
+
+/// Two ways side by side whose ends are added (He et al. 2016). An empty shortcut is x itself.
+#[derive(Debug)]
+pub struct Residual<E: Element> {
+    body: Way<E>,
+    shortcut: Way<E>,
+}
+
+#[derive(Debug)]
+enum Way<E: Element> {
+    Loose(Vec<Named<E>>),
+    Placed(Chain<E>),
+}
+
+impl<E: Element> Residual<E> {
+    /// The two ways.
+    pub fn new(body: Vec<Named<E>>, shortcut: Vec<Named<E>>) -> Self {
+        Self { body: Way::Loose(body), shortcut: Way::Loose(shortcut) }
+    }
+
+    fn ways(&self) -> [&Chain<E>; 2] {
+        [&self.body, &self.shortcut].map(|way| match way {
+            Way::Placed(chain) => chain,
+            Way::Loose(_) => unreachable!("a layer is placed before it is used"),
+        })
+    }
+
+    /// Numbers of w, memory and buffers that the body takes; the rest are the shortcut's.
+    fn cuts(&self, examples: usize) -> (usize, usize, usize) {
+        let [body, _] = self.ways();
+        (body.dim(), body.memory(examples), body.buffers().len())
+    }
+}
+
+impl<E: Element> Way<E> {
+    fn place(&mut self, input: &Shape) -> Result<Shape, Misfit> {
+        if let Way::Loose(layers) = self {
+            *self = Way::Placed(Chain::new(input.clone(), std::mem::take(layers))?);
+        }
+        match self {
+            Way::Placed(chain) => Ok(chain.output().clone()),
+            Way::Loose(_) => unreachable!("placed above"),
+        }
+    }
+}
+
+impl<E: Element> Layer<E> for Residual<E> {
+    fn kind(&self) -> &'static str {
+        "residual block"
+    }
+    fn place(&mut self, input: &Shape) -> Result<Shape, String> {
+        let body = self.body.place(input).map_err(|e| format!("has a body that does not fit: {e}"))?;
+        let shortcut = self.shortcut.place(input).map_err(|e| format!("has a shortcut that does not fit: {e}"))?;
+        if body != shortcut {
+            return Err(format!("adds a body of {body} to a shortcut of {shortcut}"));
+        }
+        Ok(body)
+    }
+    fn parameters(&self) -> Vec<Parameter> {
+        self.ways().into_iter().flat_map(|way| way.parameters()).collect()
+    }
+    fn buffers(&self) -> Vec<E> {
+        self.ways().into_iter().flat_map(|way| way.buffers()).collect()
+    }
+    fn pace(&self) -> Pace {
+        if self.ways().iter().all(|way| way.each()) { Pace::Each } else { Pace::Whole }
+    }
+    fn reads(&self) -> Reads {
+        Reads::INPUT
+    }
+    fn memory(&self, examples: usize) -> usize {
+        self.ways().iter().map(|way| way.memory(examples)).sum()
+    }
+    fn scratch(&self, examples: usize) -> usize {
+        let [body, shortcut] = self.ways();
+        let longest = examples * body.input().len().max(body.output().len());
+        2 * longest + body.scratch(examples).max(shortcut.scratch(examples))
+    }
+
+    fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
+        let [body, shortcut] = self.ways();
+        let (dim, memory, buffers) = self.cuts(pass.examples);
+        let (side, scratch) = pass.scratch.split_at_mut(pass.examples * body.input().len().max(body.output().len()) * 2);
+        let (first, second) = pass.memory.split_at_mut(memory);
+        let (first_buffers, second_buffers) = pass.buffers.split_at_mut(buffers.min(pass.buffers.len()));
+        let side = &mut side[..y.len()];
+        let mut inner = Pass { memory: first, scratch, buffers: first_buffers, ..*pass };
+        body.forward(&mut inner, &w[..dim], x, y);
+        let scratch = inner.scratch;
+        let mut inner = Pass { memory: second, scratch, buffers: second_buffers, noise: pass.noise.map(|n| !n), ..*pass };
+        shortcut.forward(&mut inner, &w[dim..], x, side);
+        add(side, y);
+    }
+
+    fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
+        let [body, shortcut] = self.ways();
+        let (dim, memory, buffers) = self.cuts(pass.examples);
+        let longest = pass.examples * body.input().len().max(body.output().len());
+        let (side, scratch) = pass.scratch.split_at_mut(2 * longest);
+        let (copy, slope) = side.split_at_mut(longest);
+        let (copy, slope) = (&mut copy[..flow.dy.len()], &mut slope[..flow.x.len()]);
+        copy.copy_from_slice(flow.dy);
+        let (first, second) = pass.memory.split_at_mut(memory);
+        let (first_buffers, second_buffers) = pass.buffers.split_at_mut(buffers.min(pass.buffers.len()));
+        let (gb, gs) = g.split_at_mut(dim);
+        let wanted = flow.dx.is_some();
+        let mut inner = Pass { memory: second, scratch, buffers: second_buffers, noise: pass.noise.map(|n| !n), ..*pass };
+        let way = Flow { x: flow.x, y: &[], dy: copy, dx: wanted.then_some(&mut *slope) };
+        shortcut.backward(&mut inner, &w[dim..], way, gs);
+        let scratch = inner.scratch;
+        let mut inner = Pass { memory: first, scratch, buffers: first_buffers, ..*pass };
+        let mut dx = flow.dx;
+        body.backward(&mut inner, &w[..dim], Flow { x: flow.x, y: &[], dy: flow.dy, dx: dx.as_deref_mut() }, gb);
+        if let Some(dx) = dx {
+            add(slope, dx);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! How scores are judged.
+
+use crate::element::Element;
+use crate::fast::fast;
+
+/// A target that is not to be judged: the padding of a sequence.
+pub const PADDING: f64 = -1.0;
+
+/// A loss of scores and targets, per example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// log Σ exp(s_c) − s_y, the mean over the positions of a sequence that are not padding.
+    CrossEntropy,
+    /// Σ_c log(1 + exp(s_c)) − y_c s_c: every class by itself, y_c in {0, 1}.
+    OneVsRest,
+    /// Mean of (s − y)² over the outputs.
+    Squared,
+}
+
+impl Loss {
+    /// Targets of an example with so many positions of so many scores.
+    pub fn targets(self, positions: usize, outputs: usize) -> usize {
+        match self {
+            Loss::CrossEntropy => positions,
+            Loss::OneVsRest | Loss::Squared => positions * outputs,
+        }
+    }
+
+    /// The loss of one example; its scores become `share` times their slopes.
+    pub(crate) fn slopes<E: Element>(self, outputs: usize, targets: &[E], share: f64, scores: &mut [E]) -> f64 {
+        match self {
+            Loss::CrossEntropy => {
+                let counted = targets.iter().filter(|t| **t >= E::ZERO).count();
+                let share = E::of(share / counted.max(1) as f64);
+                let mut sum = 0.0;
+                for (target, scores) in targets.iter().zip(scores.chunks_exact_mut(outputs)) {
+                    if *target >= E::ZERO {
+                        sum += cross_entropy(target.index(), share, scores);
+                    } else {
+                        scores.fill(E::ZERO);
+                    }
+                }
+                sum / counted.max(1) as f64
+            }
+            Loss::OneVsRest => {
+                let mut sum = 0.0;
+                for (s, y) in scores.iter_mut().zip(targets) {
+                    sum += crate::elementary::softplus(s.wide()) - y.wide() * s.wide();
+                    *s = E::of(share) * (s.sigmoid() - *y);
+                }
+                sum
+            }
+            Loss::Squared => {
+                let (mut sum, mean) = (0.0, 1.0 / targets.len().max(1) as f64);
+                let slope = E::of(2.0 * share * mean);
+                for (s, y) in scores.iter_mut().zip(targets) {
+                    let error = *s - *y;
+                    sum += (error * error).wide();
+                    *s = slope * error;
+                }
+                sum * mean
+            }
+        }
+    }
+
+    /// The loss of one example. Spoils the scores.
+    pub(crate) fn value<E: Element>(self, outputs: usize, targets: &[E], scores: &mut [E]) -> f64 {
+        self.slopes(outputs, targets, 0.0, scores)
+    }
+}
+
+/// A class out of range is judged like the last one; the problem has checked that there is none.
+fn cross_entropy<E: Element>(target: usize, share: E, scores: &mut [E]) -> f64 {
+    let target = target.min(scores.len() - 1);
+    let (own, sum) = fast(|| {
+        let top = scores.iter().copied().fold(E::of(f64::NEG_INFINITY), E::larger);
+        let own = scores[target] - top;
+        for s in scores.iter_mut() {
+            *s = (*s - top).exp();
+        }
+        // Eight sums side by side, in one fixed order.
+        let (chunks, rest) = scores.as_chunks::<8>();
+        let mut lanes = [E::ZERO; 8];
+        for chunk in chunks {
+            for (lane, s) in lanes.iter_mut().zip(chunk) {
+                *lane += *s;
+            }
+        }
+        let sum: E = lanes.into_iter().chain(rest.iter().copied()).sum();
+        let scale = share / sum;
+        scores.iter_mut().for_each(|s| *s *= scale);
+        (own, sum)
+    });
+    scores[target] -= share;
+    crate::elementary::ln(sum.wide()) - own.wide()
+}

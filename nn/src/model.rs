@@ -1,0 +1,197 @@
+//! A network with a loss, over one flat parameter vector.
+
+use motet_core::Rng;
+
+use crate::chain::{Chain, Named};
+use crate::element::Element;
+use crate::layer::{Flow, Pass};
+use crate::loss::Loss;
+use crate::parameter::Parameter;
+use crate::shape::{Misfit, Shape};
+
+/// Layers whose shapes were checked, and how their scores are judged.
+#[derive(Debug)]
+pub struct Model<E: Element> {
+    chain: Chain<E>,
+    loss: Loss,
+    /// The token that stands for nothing, if sequences are padded.
+    padding: Option<usize>,
+    parameters: Vec<Parameter>,
+}
+
+/// Everything a pass needs besides parameters: grows to the largest batch it meets, and is then reused.
+///
+/// Callers fill [`Workspace::inputs`] and [`Workspace::targets`], example after example.
+#[derive(Debug, Default)]
+pub struct Workspace<E> {
+    /// What comes in.
+    pub inputs: Vec<E>,
+    /// What would be right.
+    pub targets: Vec<E>,
+    scores: Vec<E>,
+    mask: Vec<E>,
+    memory: Vec<E>,
+    scratch: Vec<E>,
+}
+
+/// The circumstances of a pass over the examples in a workspace.
+#[derive(Debug, Default)]
+pub struct Inputs<'a, E> {
+    /// The dice of dropout; none in evaluation.
+    pub noise: Option<u64>,
+    /// Running statistics, if the caller keeps them.
+    pub buffers: Option<&'a mut [E]>,
+    /// What each example weighs in the gradient; one over their number for a mean.
+    pub share: f64,
+    /// Add to the gradient instead of overwriting it?
+    pub accumulate: bool,
+}
+
+impl<E: Element> Model<E> {
+    /// Checks that every layer fits what comes before it.
+    ///
+    /// ```
+    /// use motet_nn::{layer::{Activation, Dense, MaxPool}, named, Loss, Model, Shape};
+    /// let layers = vec![named("hidden", Dense::new(8)), named("act", Activation::Tanh), named("out", Dense::new(1))];
+    /// let model: Model<f32> = Model::new(Shape(vec![3]), layers, Loss::Squared)?;
+    /// assert_eq!(model.dim(), 3 * 8 + 8 + 8 + 1);
+    /// let wrong = Model::<f32>::new(Shape(vec![3]), vec![named("pool", MaxPool::new(2))], Loss::Squared);
+    /// assert!(wrong.unwrap_err().to_string().starts_with("layer `pool` (max pooling) needs images"));
+    /// # Ok::<(), motet_nn::Misfit>(())
+    /// ```
+    pub fn new(input: Shape, layers: Vec<Named<E>>, loss: Loss) -> Result<Self, Misfit> {
+        let chain = Chain::new(input, layers)?;
+        let parameters = chain.parameters();
+        Ok(Self { chain, loss, padding: None, parameters })
+    }
+
+    /// With a token that stands for nothing.
+    #[must_use]
+    pub fn padded_with(self, token: usize) -> Self {
+        Self { padding: Some(token), ..self }
+    }
+
+    /// d
+    pub fn dim(&self) -> usize {
+        self.chain.dim()
+    }
+
+    /// The named blocks of the parameter vector, in order.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// What one example looks like.
+    pub fn input(&self) -> &Shape {
+        self.chain.input()
+    }
+
+    /// What its scores look like.
+    pub fn output(&self) -> &Shape {
+        self.chain.output()
+    }
+
+    /// How scores are judged.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// Targets of one example.
+    pub fn targets(&self) -> usize {
+        self.loss.targets(self.output().len() / self.output().last().max(1), self.output().last())
+    }
+
+    /// Running statistics at their start; empty if there are none.
+    pub fn buffers(&self) -> Vec<E> {
+        self.chain.buffers()
+    }
+
+    /// A starting point, as the model's paper has it.
+    pub fn start(&self, rng: &mut Rng) -> Vec<E> {
+        let mut start = Vec::with_capacity(self.dim());
+        for parameter in &self.parameters {
+            let mut block = vec![0.0; parameter.len];
+            parameter.init.fill(rng, &mut block);
+            start.extend(block.into_iter().map(E::of));
+        }
+        start
+    }
+
+    /// The scores of the examples in the workspace, those of one together; as in evaluation.
+    pub fn scores<'w>(&self, w: &[E], buffers: Option<&mut [E]>, room: &'w mut Workspace<E>) -> &'w mut [E] {
+        let examples = self.forward(w, &mut Inputs { buffers, ..Inputs::default() }, room);
+        &mut room.scores[..examples * self.output().len()]
+    }
+
+    /// Σ of the losses of the examples in the workspace; as in evaluation unless there is noise.
+    pub fn value(&self, w: &[E], mut inputs: Inputs<'_, E>, room: &mut Workspace<E>) -> f64 {
+        self.forward(w, &mut inputs, room);
+        let (outputs, targets) = (self.output().len(), self.targets());
+        let examples = room.targets.chunks_exact(targets.max(1)).zip(room.scores.chunks_exact_mut(outputs.max(1)));
+        examples.map(|(targets, scores)| self.loss.value(self.output().last(), targets, scores)).sum()
+    }
+
+    /// Σ of the losses, and its slope times `share` into, or onto, `g`.
+    pub fn gradient(&self, w: &[E], mut inputs: Inputs<'_, E>, room: &mut Workspace<E>, g: &mut [E]) -> f64 {
+        let examples = self.forward(w, &mut inputs, room);
+        let (outputs, targets, last) = (self.output().len(), self.targets(), self.output().last());
+        let scores = &mut room.scores[..examples * outputs];
+        let pairs = room.targets.chunks_exact(targets.max(1)).zip(scores.chunks_exact_mut(outputs.max(1)));
+        let sum = pairs.map(|(targets, scores)| self.loss.slopes(last, targets, inputs.share, scores)).sum();
+        let mut pass = Pass {
+            examples,
+            first: 0,
+            memory: &mut room.memory,
+            scratch: &mut room.scratch,
+            noise: inputs.noise,
+            mask: &room.mask,
+            buffers: inputs.buffers.unwrap_or_default(),
+            training: true,
+            fresh: !inputs.accumulate,
+        };
+        let flow = Flow { x: &room.inputs, y: &[], dy: scores, dx: None };
+        self.chain.backward(&mut pass, w, flow, g);
+        sum
+    }
+
+    fn forward(&self, w: &[E], inputs: &mut Inputs<'_, E>, room: &mut Workspace<E>) -> usize {
+        assert_eq!(w.len(), self.dim(), "parameters are those of the model");
+        let examples = room.inputs.len() / self.input().len().max(1);
+        room.fit(self, examples);
+        let mut pass = Pass {
+            examples,
+            first: 0,
+            memory: &mut room.memory,
+            scratch: &mut room.scratch,
+            noise: inputs.noise,
+            mask: &room.mask,
+            buffers: inputs.buffers.as_deref_mut().unwrap_or_default(),
+            training: inputs.share > 0.0,
+            fresh: true,
+        };
+        self.chain.forward(&mut pass, w, &room.inputs, &mut room.scores[..examples * self.chain.output().len()]);
+        examples
+    }
+}
+
+impl<E: Element> Workspace<E> {
+    /// With these examples.
+    pub fn of(inputs: Vec<E>, targets: Vec<E>) -> Self {
+        Self { inputs, targets, ..Self::default() }
+    }
+
+    fn fit(&mut self, model: &Model<E>, examples: usize) {
+        let grow = |room: &mut Vec<E>, len: usize| {
+            if room.len() < len {
+                room.resize(len, E::ZERO);
+            }
+        };
+        grow(&mut self.memory, model.chain.memory(examples));
+        grow(&mut self.scratch, model.chain.scratch(examples));
+        grow(&mut self.scores, examples * model.output().len());
+        self.mask.clear();
+        if let Some(token) = model.padding {
+            self.mask.extend(self.inputs.iter().map(|t| if t.index() == token { E::ZERO } else { E::ONE }));
+        }
+    }
+}

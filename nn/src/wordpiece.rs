@@ -1,0 +1,129 @@
+//! Text → tokens, as BERT has it (Wu et al. 2016; Devlin et al. 2019): lower case, no accents, words cut into the longest
+//! pieces of the vocabulary.
+
+use std::collections::BTreeMap;
+
+/// A vocabulary of word pieces.
+#[derive(Clone, Debug)]
+pub struct WordPiece {
+    pieces: BTreeMap<String, u32>,
+    unknown: u32,
+    begin: u32,
+    end: u32,
+    padding: u32,
+}
+
+/// A vocabulary that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the vocabulary has no piece `{0}`")]
+pub struct WordPieceError(pub &'static str);
+
+/// Longer words are unknown, as in the original.
+const LONGEST: usize = 100;
+
+impl WordPiece {
+    /// Reads a `vocab.txt`: one piece a line, its number is that of the line, continuations begin with `##`.
+    pub fn new(vocabulary: &str) -> Result<Self, WordPieceError> {
+        let pieces: BTreeMap<String, u32> = vocabulary.lines().zip(0..).map(|(line, k)| (line.trim_end().to_owned(), k)).collect();
+        let special = |name: &'static str| pieces.get(name).copied().ok_or(WordPieceError(name));
+        let (unknown, begin, end, padding) = (special("[UNK]")?, special("[CLS]")?, special("[SEP]")?, special("[PAD]")?);
+        Ok(Self { pieces, unknown, begin, end, padding })
+    }
+
+    /// How many pieces there are.
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// None at all?
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// `[CLS]`, the pieces, `[SEP]`, then padding, `time` tokens in all; what is too long is cut.
+    ///
+    /// ```
+    /// use motet_nn::WordPiece;
+    /// let pieces = WordPiece::new("[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##believ\n##able\n!\ncafe")?;
+    /// assert_eq!(pieces.encode("Unbelievable! Café", 9), [2, 4, 5, 6, 7, 8, 3, 0, 0]);
+    /// assert_eq!(pieces.encode("xyz un", 4), [2, 1, 4, 3]);
+    /// # Ok::<(), motet_nn::WordPieceError>(())
+    /// ```
+    pub fn encode(&self, text: &str, time: usize) -> Vec<u32> {
+        let mut tokens = vec![self.begin];
+        for word in words(text) {
+            self.cut(&word, &mut tokens);
+        }
+        tokens.truncate(time.saturating_sub(1));
+        tokens.push(self.end);
+        tokens.resize(time, self.padding);
+        tokens
+    }
+
+    /// The longest piece first; a word with a part that no piece covers is unknown as a whole.
+    fn cut(&self, word: &str, tokens: &mut Vec<u32>) {
+        let (before, letters): (usize, Vec<char>) = (tokens.len(), word.chars().collect());
+        if letters.len() > LONGEST {
+            return tokens.push(self.unknown);
+        }
+        let mut from = 0;
+        while from < letters.len() {
+            let found = (from + 1..=letters.len()).rev().find_map(|to| {
+                let mut piece: String = if from > 0 { "##".into() } else { String::new() };
+                piece.extend(&letters[from..to]);
+                self.pieces.get(&piece).map(|&token| (to, token))
+            });
+            let Some((to, token)) = found else {
+                tokens.truncate(before);
+                return tokens.push(self.unknown);
+            };
+            tokens.push(token);
+            from = to;
+        }
+    }
+}
+
+/// Words, and signs one by one.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for letter in text.chars().flat_map(char::to_lowercase).map(plain) {
+        if letter.is_whitespace() || letter.is_control() {
+            words.push(String::new());
+        } else if sign(letter) {
+            words.push(letter.into());
+            words.push(String::new());
+        } else if !('\u{300}'..='\u{36f}').contains(&letter) {
+            words.last_mut().expect("there is always a last word").push(letter);
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Punctuation, and each letter of the scripts that put no spaces between words.
+fn sign(letter: char) -> bool {
+    letter.is_ascii_punctuation()
+        || matches!(letter, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{a1}' | '\u{a7}' | '\u{ab}' | '\u{b6}' | '\u{b7}' | '\u{bb}' | '\u{bf}' | '\u{3001}'..='\u{3003}')
+        || matches!(letter, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{f900}'..='\u{faff}')
+}
+
+/// Without its accent, for the letters of western European languages.
+fn plain(letter: char) -> char {
+    match letter {
+        'à'..='å' | 'ā' | 'ă' | 'ą' => 'a',
+        'ç' | 'ć' | 'č' => 'c',
+        'ď' => 'd',
+        'è'..='ë' | 'ē' | 'ė' | 'ę' | 'ě' => 'e',
+        'ğ' => 'g',
+        'ì'..='ï' | 'ī' | 'į' => 'i',
+        'ñ' | 'ń' | 'ň' => 'n',
+        'ò'..='ö' | 'ō' | 'ő' => 'o',
+        'ř' => 'r',
+        'ś' | 'š' | 'ş' => 's',
+        'ť' => 't',
+        'ù'..='ü' | 'ū' | 'ů' | 'ű' => 'u',
+        'ý' | 'ÿ' => 'y',
+        'ź' | 'ż' | 'ž' => 'z',
+        other => other,
+    }
+}

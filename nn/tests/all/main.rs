@@ -1,0 +1,8 @@
+//! Tests of the network library, in one program.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+mod derivatives;
+mod files;
+mod models;
+mod pytorch;

@@ -1,0 +1,62 @@
+//! A fleet some of whose clients lie.
+
+use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Liars, Probe, Purpose, Roster, Score, Seed, Slot, Vector, Wave, Wire};
+
+/// Any fleet, with the replies of some clients rewritten on the way back. Some attacks look at what the others send: a
+/// wave with liars in it is held back until all have answered. Probes are honest: what is measured is the model.
+pub struct Byzantine<F> {
+    inner: F,
+    liars: Option<Liars>,
+    seed: Seed,
+}
+
+impl<F> Byzantine<F> {
+    /// Without liars, the fleet itself.
+    pub fn new(inner: F, liars: Option<Liars>, seed: Seed) -> Self {
+        Self { inner, liars, seed }
+    }
+}
+
+impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Byzantine<F> {
+    fn roster(&self) -> Roster {
+        self.inner.roster()
+    }
+
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+        let Some(liars) = self.liars.filter(|liars| wave.to.iter().any(|&id| liars.lies(id))) else {
+            return self.inner.exchange(slot, wave, each);
+        };
+        let mut answers = vec![];
+        self.inner.exchange(slot, wave, &mut |id, answer| answers.push((id, answer)))?;
+        let mut honest: Vec<Vec<Vector>> = vec![];
+        for (_, answer) in answers.iter_mut().filter(|(id, _)| !liars.lies(*id)) {
+            honest.push(vectors(&mut answer.reply));
+        }
+        for (id, answer) in answers {
+            if !liars.lies(id) {
+                each(id, answer);
+                continue;
+            }
+            let (mut reply, mut place) = (answer.reply, 0);
+            let mut rng = self.seed.dice(slot, id.0, Purpose::Fault);
+            reply.vectors(&mut |v| {
+                let seen: Vec<&Vector> = honest.iter().filter_map(|sent| sent.get(place)).filter(|other| other.len() == v.len()).collect();
+                liars.corrupt(v, &seen, &mut rng);
+                place += 1;
+            });
+            each(id, Answer::new(reply, answer.work));
+        }
+        Ok(())
+    }
+
+    fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
+        self.inner.probe(probe, each)
+    }
+}
+
+/// The vectors of a reply, in order; they share their memory with it.
+fn vectors(reply: &mut impl Wire) -> Vec<Vector> {
+    let mut found = vec![];
+    reply.vectors(&mut |v| found.push(v.clone()));
+    found
+}
