@@ -20,7 +20,7 @@ use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, Mean, PerClient, P
 use serde::{Deserialize, Serialize};
 
 use crate::flix::{Ask, Reply};
-use crate::parts::{BatchSize, Mixed, Momenta, Optimiser, Solve, Start, refuse_alpha, rows};
+use crate::parts::{BatchSize, Mixed, Momenta, Optimiser, Schedule, Solve, Start, refuse_alpha, rows};
 use crate::registry::{Card, Method};
 
 /// FLIX by stochastic gradients.
@@ -184,8 +184,12 @@ impl Algorithm for FlixSgd {
     /// any theorem about sampled gradients allows.
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
         let exact = self.sampling == Sampling::Everyone && self.batch == BatchSize::All;
-        let Optimiser::Sgd { step } = self.optimiser else { return None };
-        if exact { Mixed::new(facts, |id| self.share(id)).descent(step, "FLIX Theorem 2") } else { None }
+        match self.optimiser {
+            Optimiser::Sgd { step } if exact && step == Schedule::constant(step.start) => {
+                Mixed::new(facts, |id| self.share(id)).descent(step.start, "FLIX Theorem 2")
+            }
+            _ => None,
+        }
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {
