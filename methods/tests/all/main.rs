@@ -23,8 +23,6 @@ mod local_steps;
 mod local_update;
 mod meritfed;
 mod one_shot;
-mod one_shot;
-mod optimiser;
 mod optimiser;
 mod per_fedavg;
 mod pfedme;
