@@ -246,6 +246,7 @@ impl Visitor for Simulate<'_, '_> {
             rhythm: experiment.run.rhythm(),
             look: experiment.run.look(),
             probe_clients: experiment.run.probe.clients,
+            coordinates: experiment.run.probe.coordinates,
             reference,
             stop: experiment.run.stops(),
             ..Plan::new(experiment.run.rounds, seed)
@@ -327,8 +328,7 @@ impl Simulate<'_, '_> {
         plan: &Plan,
         fleet: &mut dyn Fleet<M>,
     ) -> Result<Vec<ClientRow>, Error> {
-        let count = self.of.problems[self.planned.problem].problem.shards.len().min(MOST_CLIENTS);
-        let ids: Vec<ClientId> = (0..count as u32).map(ClientId).collect();
+        let ids = self.of.problems[self.planned.problem].judged(plan.probe_clients);
         let look = Look { gradient: false, model: self.of.experiment.run.models, ..plan.look };
         let shared = |id: ClientId| method.shared(&trained.server, id);
         let probe = Probe { round: trained.rounds, to: &ids, shared: &shared, heard: &trained.heard, look, reference: None };
@@ -345,8 +345,8 @@ impl Simulate<'_, '_> {
             source: motet_core::TrainError::Probe { round: trained.rounds, source },
         })?;
         self.output.clients(&rows)?;
-        if self.of.experiment.run.models && !ids.is_empty() {
-            save_models(self.output.folder(), self.card, shared(ids[0]), &models)?;
+        if self.of.experiment.run.models {
+            save_models(self.output.folder(), self.card, shared(ClientId(0)), &models)?;
         }
         Ok(rows)
     }
@@ -380,8 +380,22 @@ impl Simulate<'_, '_> {
 }
 
 impl Built {
+    /// The clients that are scored one by one at the end: those held in memory, or as many as are probed of those made on demand.
+    fn judged(&self, probed: Option<u32>) -> Vec<ClientId> {
+        let most = match self.problem.population.roster() {
+            Roster::Counted(_) if !self.problem.shards.is_empty() => self.problem.shards.len(),
+            Roster::Counted(n) => probed.map_or(n, |count| count.min(n)) as usize,
+            Roster::Listed(ids) => ids.len(),
+            Roster::Unbounded => 0,
+        };
+        (0..most.min(MOST_CLIENTS) as u32).map(ClientId).collect()
+    }
+
     /// What theory promises a method here, where all constants are known.
     pub fn promise(&self, method: &impl Algorithm) -> Option<motet_core::Promise> {
+        if self.problem.shards.is_empty() {
+            return None; // the constants of clients made on demand are not known beforehand
+        }
         let constants: Vec<_> = self.problem.shards.iter().map(|s| s.train.constants()).collect();
         let smoothness: Option<Vec<f64>> = constants.iter().map(|c| c.smoothness).collect();
         let convexity: Option<Vec<f64>> = constants.iter().map(|c| c.convexity).collect();
