@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let method: Arc<Flix> = Arc::new(serde_json::from_str(&format!(r#"{{"alpha":{alpha}}}"#))?);
         let host = Host::new(Arc::clone(&method), Arc::clone(&shops), Arc::new(Memory::default()), Arc::<Memo>::default(), Seed(1));
         let mut rows = vec![];
-        train(&*method, model.start(&examples)?, &Plan::new(2000, Seed(1)), &mut Inline::new(host), &mut rows)?;
+        train(&*method, model.start(&examples, Seed(1))?, &Plan::new(2000, Seed(1)), &mut Inline::new(host), &mut rows)?;
         losses.push(rows[2000].metrics["loss"]);
         println!("alpha {alpha}: mean loss of the shops {:.5}", losses[losses.len() - 1]);
     }

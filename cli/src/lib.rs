@@ -13,6 +13,7 @@ pub use motet_runtime as runtime;
 mod affordable;
 pub mod bundled;
 pub mod config;
+mod digest;
 mod error;
 mod models;
 mod output;
@@ -22,7 +23,8 @@ mod recorder;
 mod simulate;
 pub mod verb;
 
+pub use digest::digest;
 pub use error::Error;
 pub use output::Output;
 pub use progress::Progress;
-pub use simulate::{Built, Planned, Simulation, digest, visit};
+pub use simulate::{Built, Planned, Simulation, visit};

@@ -8,6 +8,9 @@ impl Built {
     /// What theory promises a method here, where all constants are known; with a host also what depends on local optima, and
     /// with x^α what depends on the gradients there.
     pub fn promise<A: Algorithm>(&self, method: &A, found: Option<(&Host<A>, Option<&Vector>)>) -> Option<Promise> {
+        if self.problem.shards.is_empty() {
+            return None; // the constants of clients made on demand are not known beforehand
+        }
         let constants: Vec<_> = self.problem.shards.iter().map(|s| s.train.constants()).collect();
         let smoothness: Option<Vec<f64>> = constants.iter().map(|c| c.smoothness).collect();
         let convexity: Option<Vec<f64>> = constants.iter().map(|c| c.convexity).collect();

@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 
 use crate::affordable::Locals;
 use crate::config::{Experiment, MethodEntry, ReferenceSection};
+use crate::digest::digest;
 use crate::error::Error;
 use crate::models::save_models;
 use crate::output::Output;
@@ -246,6 +247,7 @@ impl Visitor for Simulate<'_, '_> {
             rhythm: experiment.run.rhythm(),
             look: experiment.run.look(),
             probe_clients: experiment.run.probe.clients,
+            coordinates: experiment.run.probe.coordinates,
             reference,
             stop: experiment.run.stops(),
             ..Plan::new(experiment.run.rounds, seed)
@@ -283,7 +285,7 @@ impl Simulate<'_, '_> {
         let shards = &built.problem.shards;
         let convex = shards.iter().all(|s| s.train.constants().convexity.is_some());
         let shares: Vec<f64> = (0..shards.len() as u32).map(|k| method.share(ClientId(k))).collect();
-        if experiment.run.reference == ReferenceSection::Off || !convex || shares.iter().all(|&share| share == 0.0) {
+        if experiment.run.reference == ReferenceSection::Off || !method.mixes() || !convex || shares.iter().all(|&share| share == 0.0) {
             return None;
         }
         self.progress.say("finding the minimum to measure from");
@@ -327,8 +329,7 @@ impl Simulate<'_, '_> {
         plan: &Plan,
         fleet: &mut dyn Fleet<M>,
     ) -> Result<Vec<ClientRow>, Error> {
-        let count = self.of.problems[self.planned.problem].problem.shards.len().min(MOST_CLIENTS);
-        let ids: Vec<ClientId> = (0..count as u32).map(ClientId).collect();
+        let ids = self.of.problems[self.planned.problem].judged(plan.probe_clients);
         let look = Look { gradient: false, model: self.of.experiment.run.models, ..plan.look };
         let shared = |id: ClientId| method.shared(&trained.server, id);
         let probe = Probe { round: trained.rounds, to: &ids, shared: &shared, heard: &trained.heard, look, reference: None };
@@ -345,8 +346,8 @@ impl Simulate<'_, '_> {
             source: motet_core::TrainError::Probe { round: trained.rounds, source },
         })?;
         self.output.clients(&rows)?;
-        if self.of.experiment.run.models && !ids.is_empty() {
-            save_models(self.output.folder(), self.card, shared(ids[0]), &models)?;
+        if self.of.experiment.run.models {
+            save_models(self.output.folder(), self.card, shared(ClientId(0)), &models)?;
         }
         Ok(rows)
     }
@@ -379,12 +380,15 @@ impl Simulate<'_, '_> {
     }
 }
 
-/// SHA-256 of a state's bytes, in hexadecimal.
-pub fn digest(state: &impl Wire) -> String {
-    let mut bytes = vec![];
-    state.encode(&mut bytes);
-    Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+impl Built {
+    /// The clients that are scored one by one at the end: those held in memory, or as many as are probed of those made on demand.
+    fn judged(&self, probed: Option<u32>) -> Vec<ClientId> {
+        let most = match self.problem.population.roster() {
+            Roster::Counted(_) if !self.problem.shards.is_empty() => self.problem.shards.len(),
+            Roster::Counted(n) => probed.map_or(n, |count| count.min(n)) as usize,
+            Roster::Listed(ids) => ids.len(),
+            Roster::Unbounded => 0,
+        };
+        (0..most.min(MOST_CLIENTS) as u32).map(ClientId).collect()
+    }
 }

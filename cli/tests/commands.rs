@@ -215,3 +215,25 @@ fn the_demo_shows_that_a_mixture_wins() {
     let digests: Vec<_> = again["runs"].as_array().unwrap().iter().map(|r| r["digest"].clone()).collect();
     assert_eq!(digests, of_seed_one);
 }
+
+#[test]
+fn check_tells_where_local_updates_would_end_on_quadratics() {
+    let stage = Stage::new();
+    let q2 = "name = \"q2\"\n[problem]\nsource = { kind = \"q2\" }\n[run]\nrounds = 5\n[[method]]\nkind = \"flix\"\nalpha = 1.0\n";
+    stage.write("q2.toml", q2);
+    let check = stage.json(&["check", "q2.toml"]);
+    let theory = &check["local_updates"][0];
+    assert_eq!((theory["centre_spread"].as_f64(), theory["curvature_spread"].as_f64()), (Some(0.25), Some(0.5)));
+    // gamma = 0.5/L = 1/4, K = 2: 13/19 instead of 2/3, at most 3/14 off by Theorem 17.
+    let walk = theory["walks"].as_array().unwrap().iter().find(|w| w["steps"] == 2 && w["gamma"] == 0.25).unwrap();
+    assert!((walk["distance"].as_f64().unwrap() - (13.0 / 19.0 - 2.0 / 3.0)).abs() < 1e-12);
+    assert!((walk["distance_bound"].as_f64().unwrap() - 3.0 / 14.0).abs() < 1e-12);
+    for recommended in theory["recommended"].as_array().unwrap() {
+        assert!(recommended["distance"].as_f64().unwrap() <= recommended["accuracy"].as_f64().unwrap());
+        assert!(recommended["gamma"].as_f64().unwrap() <= recommended["sharp_gamma"].as_f64().unwrap());
+    }
+    let text = String::from_utf8(stage.motet(&["check", "q2.toml"]).stdout).unwrap();
+    assert!(text.contains("Local updates on the quadratics") && text.contains("Corollary 20"), "{text}");
+    stage.write("small.toml", SMALL);
+    assert_eq!(stage.json(&["check", "small.toml"])["local_updates"], serde_json::json!([]), "logistic regression is not quadratic");
+}

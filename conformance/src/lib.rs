@@ -11,6 +11,7 @@
 mod card;
 mod fleets;
 mod header;
+mod resume;
 mod runs;
 mod trial;
 
@@ -22,6 +23,7 @@ use motet_methods::{Method, Visitor};
 pub use card::parameters_are_described;
 pub use fleets::{AskingTwiceIsAskingOnce, EqualOnAllFleets, SurvivesLoss};
 pub use header::{Uncited, uncited_lines};
+pub use resume::GoesOnFromEveryMoment;
 pub use runs::{ProbesChangeNothing, SeedDecides, ZeroRounds};
 pub use trial::{Trial, trials};
 
@@ -62,6 +64,7 @@ pub fn examine<A: Algorithm + Clone>(method: &A) -> Result<(), Broken> {
     everywhere(&EqualOnAllFleets, &method)?;
     everywhere(&AskingTwiceIsAskingOnce, &method)?;
     everywhere(&SurvivesLoss, &method)?;
+    everywhere(&GoesOnFromEveryMoment, &method)?;
     everywhere(&ZeroRounds, &method)?;
     everywhere(&SeedDecides, &method)?;
     everywhere(&ProbesChangeNothing, &method)

@@ -30,6 +30,17 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
+    pub(crate) fn of<A: Algorithm>(rows: &[Row], trained: &Trained<A>) -> Self {
+        let mut server = vec![];
+        trained.server.encode(&mut server);
+        Self {
+            rows: rows.iter().map(|row| format!("{row:?}")).collect(),
+            server,
+            ledger: format!("{:?}", trained.ledger),
+            outcome: trained.outcome.to_string(),
+        }
+    }
+
     /// Where two runs part, if they do.
     pub(crate) fn parts_from(&self, other: &Traces) -> Option<String> {
         let rows = || self.rows.iter().zip(&other.rows).find(|(a, b)| a != b);
@@ -76,14 +87,7 @@ impl Trial {
 
     pub(crate) fn traces<A: Algorithm>(&self, method: &Arc<A>, plan: &Plan, fleet: &mut dyn Fleet<A>) -> Result<Traces, String> {
         let (rows, trained) = self.run(method, plan, fleet)?;
-        let mut server = vec![];
-        trained.server.encode(&mut server);
-        Ok(Traces {
-            rows: rows.iter().map(|row| format!("{row:?}")).collect(),
-            server,
-            ledger: format!("{:?}", trained.ledger),
-            outcome: trained.outcome.to_string(),
-        })
+        Ok(Traces::of(&rows, &trained))
     }
 }
 

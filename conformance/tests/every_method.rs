@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use motet_conformance::{
-    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, ProbesChangeNothing, SeedDecides, SurvivesLoss, ZeroRounds,
-    parameters_are_described, uncited_lines,
+    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryMoment, ProbesChangeNothing, SeedDecides, SurvivesLoss,
+    ZeroRounds, parameters_are_described, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
 
@@ -37,6 +37,11 @@ fn asking_twice_in_a_slot_is_asking_once() {
 #[test]
 fn lost_replies_do_no_harm() {
     keeps(SurvivesLoss);
+}
+
+#[test]
+fn a_run_that_was_cut_goes_on_to_the_same_bits() {
+    keeps(GoesOnFromEveryMoment);
 }
 
 #[test]

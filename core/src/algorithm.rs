@@ -60,6 +60,12 @@ pub trait Algorithm: Send + Sync + Sized + 'static {
         1.0
     }
 
+    /// Is what clients deploy that mixture? Otherwise no minimum is known to measure from: rows then have neither `gap`
+    /// nor `distance`.
+    fn mixes(&self) -> bool {
+        true
+    }
+
     /// xᵢ*, the client's end of the mixture; asked for only where αᵢ < 1.
     fn anchor(&self, site: &mut Site<'_>) -> Vector {
         Vector::zeros(site.train.dim(), site.train.precision())

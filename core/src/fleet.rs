@@ -109,30 +109,49 @@ impl<R: Wire> Wire for Answer<R> {
 /// For each client, the slot of its last reply that the server folded. Part of a checkpoint.
 ///
 /// Kept in pages: clients are mostly asked in order, and copying all of it for every attempt would
-/// cost more than the round.
+/// cost more than the round. A page costs what it holds, so that the few clients heard of a large or endless
+/// population cost little too.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heard {
-    pages: BTreeMap<u32, Box<[Option<Slot>; PAGE]>>,
+    pages: BTreeMap<u32, Vec<(u8, Slot)>>,
 }
 
-const PAGE: usize = 256;
+/// Clients per page.
+const PAGE: u32 = 256;
 
 impl Heard {
     /// The last reply heard from a client.
     pub fn of(&self, client: ClientId) -> Option<Slot> {
-        self.pages.get(&(client.0 / PAGE as u32))?[client.0 as usize % PAGE]
+        let page = self.pages.get(&(client.0 / PAGE))?;
+        find(page, client).ok().map(|at| page[at].1)
     }
 
     /// Sets it and returns what it was.
     pub(crate) fn set(&mut self, client: ClientId, slot: Option<Slot>) -> Option<Slot> {
-        let page = self.pages.entry(client.0 / PAGE as u32).or_insert_with(|| Box::new([None; PAGE]));
-        std::mem::replace(&mut page[client.0 as usize % PAGE], slot)
+        let page = self.pages.entry(client.0 / PAGE).or_default();
+        match (find(page, client), slot) {
+            (Ok(at), Some(slot)) => Some(std::mem::replace(&mut page[at].1, slot)),
+            (Ok(at), None) => Some(page.remove(at).1),
+            (Err(at), Some(slot)) => {
+                page.insert(at, ((client.0 % PAGE) as u8, slot));
+                None
+            }
+            (Err(_), None) => None,
+        }
     }
 
     fn entries(&self) -> impl Iterator<Item = (u32, Slot)> {
-        self.pages.iter().flat_map(|(page, slots)| {
-            slots.iter().enumerate().filter_map(move |(k, slot)| slot.map(|s| (page * PAGE as u32 + k as u32, s)))
-        })
+        self.pages.iter().flat_map(|(page, slots)| slots.iter().map(move |(k, slot)| (page * PAGE + u32::from(*k), *slot)))
+    }
+}
+
+/// Where a client is in its page, or would be.
+fn find(page: &[(u8, Slot)], client: ClientId) -> Result<usize, usize> {
+    let k = (client.0 % PAGE) as u8;
+    // In a page without gaps everyone is at his own number.
+    match page.get(usize::from(k)) {
+        Some((found, _)) if *found == k => Ok(usize::from(k)),
+        _ => page.binary_search_by_key(&k, |(k, _)| *k),
     }
 }
 
@@ -151,7 +170,6 @@ impl Wire for Heard {
         }
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
-        // Read from our own checkpoints only: scattered clients take a page each.
         let (mut heard, count) = (Heard::default(), u32::decode(from)?);
         if count as usize > from.left() / 20 {
             return Err(WireError::Short);

@@ -31,7 +31,7 @@ pub struct Moment<A: Algorithm> {
 
 impl<A: Algorithm> Moment<A> {
     /// Before the first round.
-    pub(crate) fn before(server: A::Server) -> Self {
+    pub fn before(server: A::Server) -> Self {
         Self {
             server,
             heard: Heard::default(),

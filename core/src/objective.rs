@@ -56,9 +56,17 @@ pub trait Objective: Send + Sync {
         out.axpy(-1.0, &g);
         out.scale(0.5 / h);
     }
+    /// Where a client that solves on its own begins: zeros, unless the model knows that as a bad place.
+    fn start(&self) -> Vector {
+        Vector::zeros(self.dim(), self.precision())
+    }
     /// L and μ, where theory knows them; stepsize rules ask here.
     fn constants(&self) -> Constants {
         Constants::default()
+    }
+    /// Is ∇²f the same everywhere? The theory of local updates on quadratics then applies.
+    fn quadratic(&self) -> bool {
+        false
     }
     /// Numbers the model keeps that are never shared (batch-norm statistics), at their start.
     fn buffers(&self) -> Option<Vector> {

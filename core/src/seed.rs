@@ -85,7 +85,7 @@ impl Seed {
     }
 
     /// The noise of a client's first gradient for one ask.
-    pub(crate) fn noise(self, slot: Slot, client: ClientId) -> Noise {
+    pub fn noise(self, slot: Slot, client: ClientId) -> Noise {
         Noise { seed: self, slot, client, call: 0 }
     }
 

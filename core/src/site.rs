@@ -106,6 +106,11 @@ impl<'a> Meter<'a> {
         self.objective.precision()
     }
 
+    /// Where a client that solves on its own begins.
+    pub fn start(&self) -> Vector {
+        self.objective.start()
+    }
+
     /// L and μ.
     pub fn constants(&self) -> Constants {
         self.objective.constants()

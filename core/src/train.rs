@@ -1,10 +1,10 @@
 //! The loop: rounds in, rows out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use crate::algorithm::{Algorithm, ClientId};
-use crate::fleet::{Fleet, Heard, Look, Probe, Score};
+use crate::fleet::{Fleet, Heard, Look, Probe, Roster, Score};
 use crate::ledger::{Direction, Ledger};
 use crate::mean::Mean;
 use crate::merit::Merit;
@@ -32,8 +32,10 @@ pub struct Plan {
     pub rhythm: Rhythm,
     /// What to measure.
     pub look: Look,
-    /// How many clients to measure; all if absent.
+    /// How many clients to measure; all if absent, and none of a population without end.
     pub probe_clients: Option<u32>,
+    /// How many coordinates of the shared model to record: `x` if it is one number, else `x.1`, `x.2`, …
+    pub coordinates: u32,
     /// The best that can be reached.
     pub reference: Option<Reference>,
     /// When to stop early.
@@ -52,6 +54,7 @@ impl Plan {
             rhythm: Rhythm::Every(1),
             look: Look::default(),
             probe_clients: None,
+            coordinates: 0,
             reference: None,
             stop: vec![],
         }
@@ -183,8 +186,9 @@ pub fn train_from<A: Algorithm>(
     sink: &mut dyn Sink,
     keeper: &mut dyn Keeper<A>,
 ) -> Result<Trained<A>, TrainError> {
-    let everyone = everyone(&fleet.roster());
-    let probed = algorithm.target().map_or_else(|| probed(plan, &everyone), |target| vec![target]);
+    let roster = fleet.roster();
+    let everyone = everyone(&roster);
+    let probed = algorithm.target().map_or_else(|| probed(plan, &roster, &everyone), |target| vec![target]);
     let mut now = from;
     let mut outcome = Outcome::Finished;
     for index in now.next..=plan.rounds {
@@ -272,11 +276,14 @@ fn attempt_round<A: Algorithm>(
 }
 
 /// The clients a probe looks at: all, or a sample that is the same in every round and run.
-fn probed(plan: &Plan, everyone: &Cohort) -> Vec<ClientId> {
+fn probed(plan: &Plan, roster: &Roster, everyone: &Cohort) -> Vec<ClientId> {
     let ids = everyone.ids();
+    let mut dice = Seed(0).fixed(ClientId(0), Purpose::Probe);
     match plan.probe_clients {
+        Some(count) if *roster == Roster::Unbounded => {
+            (0..count).map(|_| ClientId(dice.next_u64() as u32)).collect::<BTreeSet<_>>().into_iter().collect()
+        }
         Some(count) if (count as usize) < ids.len() => {
-            let mut dice = Seed(0).fixed(ClientId(0), Purpose::Probe);
             dice.choose(count as usize, ids.len()).into_iter().map(|k| ids[k as usize]).collect()
         }
         _ => ids.to_vec(),
@@ -295,8 +302,14 @@ fn measure<A: Algorithm>(
     let shared = |id: ClientId| algorithm.shared(&now.server, id);
     let reference = plan.reference.as_ref().and_then(|r| r.x.as_ref());
     let probe = Probe { round, to, shared: &shared, heard: &now.heard, look: plan.look, reference };
-    fleet.probe(&probe, &mut |_, score| table.add(score))?;
+    if !to.is_empty() {
+        fleet.probe(&probe, &mut |_, score| table.add(score))?;
+    }
     let mut metrics = table.finish();
+    let x = shared(ClientId(0));
+    for k in 0..x.len().min(plan.coordinates as usize) {
+        metrics.insert(if x.len() == 1 { "x".into() } else { format!("x.{}", k + 1) }, x.at(k));
+    }
     if let (Some(reference), Some(loss)) = (&plan.reference, metrics.get("loss")) {
         metrics.insert("gap".into(), loss - reference.value);
     }

@@ -24,7 +24,7 @@ use std::num::NonZeroU32;
 use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, PerClient, Positive, Rate, Round, Sampling, Site, Vector, message, wire};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, Momenta, Optimiser, Solve, Start, Weights, refuse_alpha};
+use crate::parts::{Amount, BatchSize, Direction, LOCAL, LocalSteps, Momenta, Optimiser, Solve, Start, Walk, Weights, refuse_alpha};
 use crate::registry::{Card, Method};
 
 /// FLIX by local epochs.
@@ -56,6 +56,9 @@ pub struct FlixFedavg {
     /// How xᵢ* is found.
     #[serde(default)]
     pub solve: Solve,
+    /// What becomes of a gradient before a local step.
+    #[serde(default)]
+    pub local: Direction,
 }
 
 fn once() -> NonZeroU32 {
@@ -88,6 +91,7 @@ impl Method for FlixFedavg {
             ),
             ("start", "\"model\" (default), \"zeros\" or \"ones\""),
             ("solve", "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }"),
+            LOCAL,
         ],
         example: r#"{"alpha":0.5,"client_step":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
@@ -141,11 +145,7 @@ impl Algorithm for FlixFedavg {
         let cohort = round.sample(&self.sampling).filter(|id| self.share(id) > 0.0); // line 2
         let mut mean = Mean::like(&s.x);
         round.ask(&cohort, Improve { x: s.x.clone() }, |id, Improvement { delta, examples }| {
-            let weight = match self.weights {
-                Weights::Examples => f64::from(examples),
-                Weights::Uniform => 1.0,
-            };
-            mean.add(cohort.weight(id) * weight, &delta); // line 5
+            mean.add(cohort.weight(id) * self.weights.of(examples), &delta); // line 5
         })?;
         if let (Rate::Given(step), true) = (self.optimiser.step(), mean.weight() > 0.0) {
             self.optimiser.apply(&mut s.x, &mean.finish(), *step, &mut s.momenta);
@@ -156,18 +156,17 @@ impl Algorithm for FlixFedavg {
     fn answer(&self, _: &mut (), Improve { x }: &Improve, site: &mut Site<'_>) -> Improvement {
         let alpha = self.share(site.id);
         let anchor = (alpha < 1.0).then(|| self.anchor(site));
-        let (mut y, mut g) = (x.clone(), x.zeros_like());
-        let Site { train, rng, buffers, .. } = site;
-        let samples = train.samples();
-        for _ in 0..self.epochs.get() {
-            self.batch.pass(samples, rng, |rows| {
-                match &anchor {
-                    Some(anchor) => train.train_into(&Vector::mix(alpha, &y, anchor), rows, buffers, &mut g),
-                    None => train.train_into(&y, rows, buffers, &mut g),
-                }
-                y.axpy(-*self.client_step * alpha, &g); // line 3
-            });
-        }
+        let (mut y, mut g, mut steps) = (x.clone(), x.zeros_like(), Walk::default());
+        let local = LocalSteps { step: *self.client_step, steps: Amount::Epochs(self.epochs), batch: self.batch };
+        local.walk(site, |train, rows, buffers| {
+            match &anchor {
+                Some(anchor) => train.train_into(&Vector::mix(alpha, &y, anchor), rows, buffers, &mut g),
+                None => train.train_into(&y, rows, buffers, &mut g),
+            }
+            self.local.turn(&y, &mut g, &mut steps);
+            y.axpy(-*self.client_step * alpha, &g); // line 3
+        });
+        let samples = site.train.samples();
         Improvement { delta: Vector::diff(x, &y), examples: u32::try_from(samples).unwrap_or(u32::MAX) } // line 4
     }
 

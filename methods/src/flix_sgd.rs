@@ -10,17 +10,19 @@
 //! round    3  draw clients S with weights wᵢ such that E Σ_S wᵢ vᵢ = 1/n Σ vᵢ
 //!          4  each i in S draws a batch B and sends gᵢ = αᵢ ∇fᵢ(Tᵢ(x); B)
 //!          5  q = Σ_S wᵢ gᵢ, and the optimiser steps against q
+//!          6  with decay, i also sends ℓᵢ = fᵢ(Tᵢ(x)), and the step falls if their mean is on a plateau
 //! ```
 //!
 //! q is right on average for ∇F, whatever the sampling. With everyone, full batches and plain steps
 //! this is [`flix`](crate::flix). Sampled clients with αᵢ = 0 have a gradient of zero and are not asked; a
 //! round in which nobody is asked changes nothing.
 
-use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, Mean, PerClient, Promise, Rate, Round, Sampling, Site, Vector, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Facts, Fraction, Mean, PerClient, Promise, Rate, Round, Rows, Sampling, Site, Vector, message, wire,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::flix::{Ask, Reply};
-use crate::parts::{BatchSize, Mixed, Momenta, Optimiser, Schedule, Solve, Start, refuse_alpha, rows};
+use crate::parts::{BatchSize, Decay, Mixed, Momenta, Optimiser, Plateau, Schedule, Solve, Start, refuse_alpha, rows};
 use crate::registry::{Card, Method};
 
 /// FLIX by stochastic gradients.
@@ -38,6 +40,9 @@ pub struct FlixSgd {
     /// What the server does with q.
     #[serde(default = "plain")]
     pub optimiser: Optimiser,
+    /// When the step falls, by its server factor.
+    #[serde(default)]
+    pub decay: Option<Decay>,
     /// x⁰
     #[serde(default)]
     pub start: Start,
@@ -66,11 +71,61 @@ impl Method for FlixSgd {
                 "optimiser",
                 "{ kind = \"sgd\" | \"momentum\" | \"adam\" | \"adagrad\" | \"yogi\", step = number or \"theory\", ... }; default sgd with \"theory\" = 1/La",
             ),
+            (
+                "decay",
+                "the step falls on a plateau of the cohort's loss: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, server_factor = 0.9, ... } (default: none)",
+            ),
             ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
             ("solve", "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }"),
         ],
         example: r#"{"alpha":0.5,"sampling":{"clients":2},"batch":3}"#,
     };
+}
+
+message! {
+    /// Server to client.
+    pub enum Ask {
+        /// For the constants of line 2.
+        Introduce {
+            /// Is xᵢ* wanted too?
+            optimum: bool,
+        },
+        /// For the gradient of line 4.
+        Differentiate {
+            /// The shared model.
+            x: Vector,
+        },
+        /// For lines 4 and 6.
+        Assess {
+            /// The shared model.
+            x: Vector,
+        },
+    }
+}
+
+message! {
+    /// Client to server.
+    pub enum Reply {
+        /// Line 2.
+        Introduction {
+            /// αᵢ² Lᵢ, if Lᵢ is known.
+            curvature: Option<f64>,
+            /// xᵢ*, if wanted.
+            optimum: Option<Vector>,
+        },
+        /// Line 4.
+        Gradient {
+            /// αᵢ ∇fᵢ(Tᵢ(x); B)
+            g: Vector,
+        },
+        /// Lines 4 and 6.
+        Assessed {
+            /// αᵢ ∇fᵢ(Tᵢ(x); B)
+            g: Vector,
+            /// ℓᵢ
+            loss: f64,
+        },
+    }
 }
 
 wire! {
@@ -82,6 +137,8 @@ wire! {
         pub step: f64,
         /// Of the optimiser.
         pub momenta: Momenta,
+        /// Of the decay, where there is one.
+        pub plateau: Option<Plateau>,
     }
 }
 
@@ -92,7 +149,7 @@ impl Algorithm for FlixSgd {
     type Client = ();
 
     fn server(&self, start: Vector) -> Server {
-        Server { x: self.start.from(start), step: f64::NAN, momenta: Momenta::default() }
+        Server { x: self.start.from(start), step: f64::NAN, momenta: Momenta::default(), plateau: self.decay.as_ref().map(Decay::begin) }
     }
 
     fn client(&self, site: &mut Site<'_>) {
@@ -134,10 +191,14 @@ impl Algorithm for FlixSgd {
 
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling).filter(|id| self.share(id) > 0.0); // line 3
-        let mut q = s.x.zeros_like();
-        let answered = round.ask(&cohort, Ask::Differentiate { x: s.x.clone() }, |id, reply| {
-            if let Reply::Gradient { g } = reply {
-                q.axpy(cohort.weight(id), &g); // line 5
+        let (mut q, mut loss, x) = (s.x.zeros_like(), 0.0, s.x.clone());
+        let ask = if self.decay.is_some() { Ask::Assess { x } } else { Ask::Differentiate { x } };
+        let answered = round.ask(&cohort, ask, |id, reply| match reply {
+            Reply::Introduction { .. } => {}
+            Reply::Gradient { g } => q.axpy(cohort.weight(id), &g), // line 5
+            Reply::Assessed { g, loss: own } => {
+                q.axpy(cohort.weight(id), &g);
+                loss += cohort.weight(id) * own;
             }
         })?;
         if answered.is_empty() {
@@ -146,7 +207,16 @@ impl Algorithm for FlixSgd {
         if answered.len() < cohort.len() {
             q.scale(cohort.len() as f64 / answered.len() as f64);
         }
-        self.optimiser.apply(&mut s.x, &q, s.step, &mut s.momenta);
+        let Some((decay, state)) = self.decay.as_ref().zip(s.plateau.as_mut()) else {
+            self.optimiser.apply(&mut s.x, &q, s.step, &mut s.momenta);
+            return Ok(());
+        };
+        let step = decay.server(state, s.step);
+        self.optimiser.apply(&mut s.x, &q, step, &mut s.momenta);
+        let weight: f64 = answered.ids().iter().map(|&id| cohort.weight(id)).sum();
+        decay.push(state, loss / weight); // line 6
+        round.note("eta", step);
+        round.note("cohort_loss", loss / weight);
         Ok(())
     }
 
@@ -157,13 +227,17 @@ impl Algorithm for FlixSgd {
                 curvature: site.train.constants().smoothness.map(|l| alpha * alpha * l),
                 optimum: optimum.then(|| self.anchor(site)),
             },
-            Ask::Differentiate { x } => {
+            Ask::Differentiate { x } | Ask::Assess { x } => {
                 let model = self.personal(&(), x, site);
+                let loss = matches!(ask, Ask::Assess { .. }).then(|| site.train.value(&model, Rows::All)); // line 6
                 let batch = self.batch.draw(site.train.samples(), &mut site.rng); // line 4
                 let mut g = model.zeros_like();
                 site.train.gradient_into(&model, rows(&batch), &mut g);
                 g.scale(alpha);
-                Reply::Gradient { g }
+                match loss {
+                    None => Reply::Gradient { g },
+                    Some(loss) => Reply::Assessed { g, loss },
+                }
             }
         }
     }
@@ -183,7 +257,7 @@ impl Algorithm for FlixSgd {
     /// With everyone, full batches and plain steps this is `flix`, and so is its promise; a step of 1/Lα is longer than
     /// any theorem about sampled gradients allows.
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
-        let exact = self.sampling == Sampling::Everyone && self.batch == BatchSize::All;
+        let exact = self.sampling == Sampling::Everyone && self.batch == BatchSize::All && self.decay.is_none();
         match self.optimiser {
             Optimiser::Sgd { step } if exact && step == Schedule::constant(step.start) => {
                 Mixed::new(facts, |id| self.share(id)).descent(step.start, "FLIX Theorem 2")

@@ -34,7 +34,8 @@
 use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, NonNegative, Positive, Rate, Round, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, Decay, Momenta, Optimiser, Schedule, Shape, Start, Weights, rows};
+pub use crate::parts::Amount;
+use crate::parts::{BatchSize, Decay, Direction, Momenta, Optimiser, Schedule, Shape, Start, Walk, Weights, rows};
 use crate::registry::Card;
 
 mod batches;
@@ -50,7 +51,7 @@ pub use messages::{Ask, Reply, Server};
 pub use preset::{Common, Family, Line, Preset};
 pub(crate) use preset::{parameters, text};
 pub use recipe::{Recipe, Rule};
-pub use settings::{Amount, Draw, Send, Theta};
+pub use settings::{Draw, Send, Theta};
 pub use table::{TABLE, line};
 pub use theory::{Theory, phi};
 
@@ -102,6 +103,9 @@ pub struct Settings {
     /// x⁰
     #[serde(default)]
     pub start: Start,
+    /// What becomes of a gradient before a local step.
+    #[serde(default)]
+    pub local: Direction,
 }
 
 pub(crate) fn uniform() -> Weights {
@@ -140,7 +144,7 @@ impl Preset for Settings {
     const LINE: Line = Line { theta: "any", rates: "gamma, eta free", deploys: "x, or adapt steps from it" };
 
     fn recipe(&self) -> Recipe {
-        let Settings { batch, draw, sampling, start, .. } = self.clone();
+        let Settings { batch, draw, sampling, start, local, .. } = self.clone();
         Recipe {
             theta: self.theta.clone(),
             steps: self.steps,
@@ -149,7 +153,7 @@ impl Preset for Settings {
             hold: *self.hold,
             adapt: self.adapt,
             loss: self.loss,
-            ..Recipe::new(self.gamma, Rule::either(self.eta, self.optimiser), Common { batch, draw, sampling, start })
+            ..Recipe::new(self.gamma, Rule::either(self.eta, self.optimiser), Common { batch, draw, sampling, start, local })
         }
     }
 }
@@ -213,9 +217,10 @@ impl<P: Preset> Family<P> {
         let batches = self.batches(site);
         let (count, samples) = (batches.len(), site.train.samples());
         let (mut y, mut g, mut q) = (x.clone(), x.zeros_like(), x.zeros_like());
-        let (mut examples, mut path) = (0, vec![]);
+        let (mut examples, mut path, mut walk) = (0, vec![], Walk::default());
         for (k, batch) in batches.iter().enumerate() {
             site.train.train_into(&y, rows(batch), site.buffers, &mut g); // line 5
+            r.common.local.turn(&y, &mut g, &mut walk);
             examples += batch.as_ref().map_or(samples, Vec::len);
             let weight = r.theta.at(k, count);
             if weight > 0.0 {
@@ -332,14 +337,19 @@ impl<P: Preset> Algorithm for Family<P> {
         &s.x
     }
 
+    fn mixes(&self) -> bool {
+        self.recipe.adapt == 0
+    }
+
     fn personal(&self, _: &(), shared: &Vector, site: &mut Site<'_>) -> Vector {
         let Some(steps) = std::num::NonZeroU32::new(self.recipe.adapt) else { return shared.clone() };
         let samples = site.train.samples();
         let parts = parted(site.id, samples, self.recipe.hold);
         let inner = parts.as_ref().map(|(inner, _)| &inner[..]);
-        let (mut y, mut g) = (shared.clone(), shared.zeros_like());
+        let (mut y, mut g, mut walk) = (shared.clone(), shared.zeros_like(), Walk::default());
         for batch in self.draws(samples, inner).of(Amount::Steps(steps), &mut site.rng) {
             site.train.gradient_into(&y, rows(&batch), &mut g);
+            self.recipe.common.local.turn(&y, &mut g, &mut walk);
             y.axpy(-self.known_gamma(), &g); // line 10
         }
         y

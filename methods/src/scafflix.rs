@@ -13,6 +13,7 @@
 //!          6  send mᵢ = xᵢ, or mᵢ = x + ρ Cᵢ(xᵢ − x)
 //!          7  x ← Σ wᵢ mᵢ / Σ wᵢ
 //!          8  hᵢ ← hᵢ + (p χ η αᵢ/γᵢ) (x − mᵢ),   χ = 1 if everyone takes part,   η = 1 if mᵢ = xᵢ
+//!          9  with decay, i also sends fᵢ(Tᵢ(x)) of line 4, and all γᵢ fall if their mean is on a plateau
 //! ```
 //!
 //! This file is the one implementation of three methods: `scafflix`, `i-scaffnew` (α = 1) and
@@ -47,11 +48,13 @@
 //! p = 1/√(L̄/μ̄). In our letters that is γᵢ = αᵢ²/Lα: `setting = "author"`. No theorem covers it where
 //! αᵢ² Lᵢ > Lα.
 
-use motet_core::{Abort, Algorithm, ClientId, Cohort, Mean, Meter, PerClient, Positive, Probability, Rate, Round, Sampling, Site, Vector};
+use motet_core::{
+    Abort, Algorithm, ClientId, Cohort, Mean, Meter, PerClient, Positive, Probability, Rate, Round, Rows, Sampling, Site, Vector,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
-use crate::parts::{Solve, Start};
+use crate::parts::{Decay, Solve, Start};
 use crate::registry::{Card, Method};
 
 mod kind;
@@ -106,6 +109,9 @@ pub struct Family<K: Kind> {
     /// Cᵢ; everything is sent in full if absent.
     #[serde(default)]
     pub compressor: Option<Compressors>,
+    /// When the steps fall, by its client factor.
+    #[serde(default)]
+    pub decay: Option<Decay>,
     /// How xᵢ* is found.
     #[serde(default)]
     pub solve: Solve,
@@ -156,7 +162,7 @@ impl<K: Kind> Family<K> {
     /// Line 8, if the client waits for it.
     fn settle(&self, me: &mut Client, mean: &Vector, gain: f64, id: ClientId) {
         if let Some(sent) = me.sent.take() {
-            let rate = me.p * gain * me.pace * self.share(id) / me.step;
+            let rate = me.p * gain * me.pace * self.share(id) / (me.step * me.slow);
             me.h.axpy(rate, mean); // line 8
             me.h.axpy(-rate, &sent);
         }
@@ -175,15 +181,36 @@ impl<K: Kind> Family<K> {
         }
     }
 
-    /// Lines 6 and 7, in full.
-    fn gather(&self, s: &Server, cohort: &Cohort, steps: u32, round: &mut Round<'_, Self>) -> Result<Vector, Abort> {
-        let mut mean = Mean::like(&s.x);
-        round.ask(cohort, Ask::Advance { x: s.x.clone(), steps }, |id, reply| {
-            if let Reply::Moved { x } = reply {
+    /// Lines 6 and 7, in full, and line 9.
+    fn gather(&self, s: &mut Server, cohort: &Cohort, steps: u32, round: &mut Round<'_, Self>) -> Result<Vector, Abort> {
+        let (mut mean, mut losses) = (Mean::like(&s.x), (0.0, 0.0));
+        let x = s.x.clone();
+        let ask = match &s.plateau {
+            None => Ask::Advance { x, steps },
+            Some(state) => Ask::Assess { x, steps, slow: state.client },
+        };
+        round.ask(cohort, ask, |id, reply| match reply {
+            Reply::Moved { x } => mean.add(self.weight(s, id), &x),
+            Reply::Assessed { x, loss } => {
                 mean.add(self.weight(s, id), &x);
+                losses = (losses.0 + loss, losses.1 + 1.0);
             }
+            _ => {}
         })?;
+        if let (Some(decay), Some(state), true) = (&self.decay, &mut s.plateau, losses.1 > 0.0) {
+            round.note("slow", state.client);
+            round.note("cohort_loss", losses.0 / losses.1);
+            decay.push(state, losses.0 / losses.1); // line 9
+        }
         Ok(mean.finish()) // line 7
+    }
+
+    /// Lines 5 and 6 of one client, in full.
+    fn advance(&self, me: &mut Client, x: &Vector, steps: u32, site: &mut Site<'_>) -> Vector {
+        let moved = self.walk(me, x, steps, site); // line 5
+        // The authors' variant forgets: its hᵢ is 0 for ever.
+        me.sent = (self.variant() != Some(Variant::Author)).then(|| moved.clone());
+        moved // line 6
     }
 
     fn variant(&self) -> Option<Variant> {
@@ -204,7 +231,7 @@ impl<K: Kind> Algorithm for Family<K> {
 
     fn server(&self, start: Vector) -> Server {
         let p = if let Rate::Given(p) = self.p { *p } else { f64::NAN };
-        Server { x: self.start.from(start), steps: vec![], p }
+        Server { x: self.start.from(start), steps: vec![], p, plateau: self.decay.as_ref().map(Decay::begin) }
     }
 
     fn client(&self, site: &mut Site<'_>) -> Client {
@@ -218,6 +245,7 @@ impl<K: Kind> Algorithm for Family<K> {
             step: self.given().map_or_else(own, |step| self.step_of(site.id, step)), // line 2
             p: if let Rate::Given(p) = self.p { *p } else { f64::NAN },
             pace: 1.0,
+            slow: 1.0,
         }
     }
 
@@ -283,10 +311,15 @@ impl<K: Kind> Algorithm for Family<K> {
             }
             Ask::Advance { x, steps } => {
                 self.settle(me, x, 1.0, site.id); // with everyone, the mean rides on the next ask
-                let moved = self.walk(me, x, *steps, site); // line 5
-                // The authors' variant forgets: its hᵢ is 0 for ever.
-                me.sent = (self.variant() != Some(Variant::Author)).then(|| moved.clone());
-                Reply::Moved { x: moved } // line 6
+                Reply::Moved { x: self.advance(me, x, *steps, site) }
+            }
+            Ask::Assess { x, steps, slow } => {
+                self.settle(me, x, 1.0, site.id);
+                let least = self.decay.map_or(0.0, |decay| *decay.least / me.step);
+                me.slow = slow.max(least.min(1.0));
+                let at = self.personal(me, x, site);
+                let loss = site.train.value(&at, Rows::All);
+                Reply::Assessed { x: self.advance(me, x, *steps, site), loss }
             }
             Ask::Condense { x, steps, turn, damping } => {
                 self.settle(me, x, 1.0, site.id);
@@ -324,6 +357,8 @@ impl<K: Kind> Algorithm for Family<K> {
                 _ => {}
             }
         }
-        settings::refuse(self.coin, self.batch, self.participation, clients).or_else(|| self.refuse_compressor(clients))
+        let both = (self.decay.is_some() && self.compressor.is_some())
+            .then(|| "decay goes with uncompressed replies: leave one of the two out".into());
+        settings::refuse(self.coin, self.batch, self.participation, clients).or_else(|| self.refuse_compressor(clients)).or(both)
     }
 }

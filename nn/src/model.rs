@@ -123,12 +123,17 @@ impl<E: Element> Model<E> {
         &mut room.scores[..examples * self.output().len()]
     }
 
+    /// Σ of the losses of some examples' scores. Spoils the scores.
+    pub fn judge(&self, targets: &[E], scores: &mut [E]) -> f64 {
+        let (outputs, per) = (self.output().len(), self.targets());
+        let examples = targets.chunks_exact(per.max(1)).zip(scores.chunks_exact_mut(outputs.max(1)));
+        examples.map(|(targets, scores)| self.loss.value(self.output().last(), targets, scores)).sum()
+    }
+
     /// Σ of the losses of the examples in the workspace; as in evaluation unless there is noise.
     pub fn value(&self, w: &[E], mut inputs: Inputs<'_, E>, room: &mut Workspace<E>) -> f64 {
-        self.forward(w, &mut inputs, room);
-        let (outputs, targets) = (self.output().len(), self.targets());
-        let examples = room.targets.chunks_exact(targets.max(1)).zip(room.scores.chunks_exact_mut(outputs.max(1)));
-        examples.map(|(targets, scores)| self.loss.value(self.output().last(), targets, scores)).sum()
+        let examples = self.forward(w, &mut inputs, room);
+        self.judge(&room.targets, &mut room.scores[..examples * self.output().len()])
     }
 
     /// Σ of the losses, and its slope times `share` into, or onto, `g`.

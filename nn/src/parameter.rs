@@ -79,7 +79,7 @@ impl Layout {
     }
 
     /// Where our k-th number is in theirs.
-    pub(crate) fn theirs(&self, k: usize) -> usize {
+    pub fn theirs(&self, k: usize) -> usize {
         match self {
             Layout::Same(_) | Layout::Halved { .. } => k,
             Layout::Transposed { inputs, outputs } => k % outputs * inputs + k / outputs,

@@ -27,6 +27,15 @@ pub enum Targets {
     },
     /// A number for each example.
     Numbers(Vec<f64>),
+    /// Some of the tags 0..classes for each example: those of example j are `starts[j]..starts[j + 1]` of the list.
+    Tags {
+        /// Where each example's tags begin, and the end.
+        starts: Vec<usize>,
+        /// Of one example after another.
+        tags: Vec<u32>,
+        /// How many tags there are.
+        classes: u32,
+    },
 }
 
 impl Targets {
@@ -35,6 +44,7 @@ impl Targets {
         match self {
             Targets::Classes { labels, .. } => labels.len(),
             Targets::Numbers(numbers) => numbers.len(),
+            Targets::Tags { starts, .. } => starts.len().saturating_sub(1),
         }
     }
 
@@ -50,6 +60,14 @@ impl Targets {
                 Targets::Classes { labels: order.iter().map(|&r| labels[r as usize]).collect(), classes: *classes }
             }
             Targets::Numbers(numbers) => Targets::Numbers(order.iter().map(|&r| numbers[r as usize]).collect()),
+            Targets::Tags { starts, tags, classes } => {
+                let (mut cuts, mut moved) = (vec![0], Vec::with_capacity(tags.len()));
+                for &row in order {
+                    moved.extend_from_slice(&tags[starts[row as usize]..starts[row as usize + 1]]);
+                    cuts.push(moved.len());
+                }
+                Targets::Tags { starts: cuts, tags: moved, classes: *classes }
+            }
         }
     }
 }
@@ -83,6 +101,15 @@ pub struct Examples {
     features: Matrix,
     targets: Vec<f64>,
     classes: Option<u32>,
+    tags: Option<Tags>,
+}
+
+/// Checked: starts ascend from 0 to the number of tags, which are below the count.
+#[derive(Debug)]
+struct Tags {
+    starts: Vec<usize>,
+    tags: Vec<u32>,
+    count: u32,
 }
 
 /// A data set that is none.
@@ -109,6 +136,12 @@ pub enum DatasetError {
         /// How many there are.
         classes: u32,
     },
+    /// Each example has a stretch of the list of tags.
+    #[error("the examples' stretches do not add up to the {tags} tags")]
+    Tags {
+        /// How many there are.
+        tags: usize,
+    },
 }
 
 impl Examples {
@@ -120,16 +153,27 @@ impl Examples {
         if features.rows() != targets.len() && features.cols() > 0 {
             return Err(DatasetError::Unpaired { rows: features.rows(), targets: targets.len() });
         }
-        let (targets, classes) = match targets {
-            Targets::Numbers(numbers) => (numbers, None),
+        let (targets, classes, tags) = match targets {
+            Targets::Numbers(numbers) => (numbers, None, None),
+            Targets::Tags { starts, tags, classes: count } => {
+                let whole = starts.first() == Some(&0) && starts.last() == Some(&tags.len()) && starts.is_sorted();
+                if !whole {
+                    return Err(DatasetError::Tags { tags: tags.len() });
+                }
+                if let Some(at) = tags.iter().position(|&tag| tag >= count) {
+                    let example = starts.partition_point(|&start| start <= at) - 1;
+                    return Err(DatasetError::Label { example, label: tags[at], classes: count });
+                }
+                (vec![0.0; starts.len() - 1], None, Some(Tags { starts, tags, count }))
+            }
             Targets::Classes { labels, classes } => {
                 if let Some(example) = labels.iter().position(|&l| l >= classes) {
                     return Err(DatasetError::Label { example, label: labels[example], classes });
                 }
-                (labels.into_iter().map(f64::from).collect(), Some(classes))
+                (labels.into_iter().map(f64::from).collect(), Some(classes), None)
             }
         };
-        Ok(Self { features, targets, classes })
+        Ok(Self { features, targets, classes, tags })
     }
 
     /// One row per example.
@@ -145,6 +189,16 @@ impl Examples {
     /// How many classes there are, if targets are classes.
     pub fn classes(&self) -> Option<u32> {
         self.classes
+    }
+
+    /// How many tags there are, if targets are tags.
+    pub fn tag_count(&self) -> Option<u32> {
+        self.tags.as_ref().map(|tags| tags.count)
+    }
+
+    /// The tags of an example; none if targets are something else.
+    pub fn tags(&self, example: usize) -> &[u32] {
+        self.tags.as_ref().map_or(&[], |tags| &tags.tags[tags.starts[example]..tags.starts[example + 1]])
     }
 
     /// How many examples.

@@ -17,6 +17,7 @@ pub(crate) fn shared(seed: Seed, step: Step) -> Rng {
 
 /// A client's own: it has the same dice however many others there are.
 pub(crate) fn own(seed: Seed, step: Step, client: usize) -> Rng {
-    // Stream 0 is the shared one.
-    seed.dice(Slot { round: step as u64, attempt: 0, exchange: 0 }, client as u32 + 1, Purpose::Problem)
+    // Stream 0 is the shared one, and of 2³² clients the last goes round to another attempt.
+    let (client, attempt) = (client as u32).overflowing_add(1);
+    seed.dice(Slot { round: step as u64, attempt: attempt.into(), exchange: 0 }, client, Purpose::Problem)
 }

@@ -5,6 +5,8 @@
 pub enum Matrix {
     /// Every entry stored.
     Dense(Dense),
+    /// Every entry stored, in four bytes: images and tokens, which need no more.
+    Single(Single),
     /// Only the non-zeros stored.
     Sparse(Csr),
 }
@@ -16,6 +18,15 @@ pub struct Dense {
     pub cols: usize,
     /// Row after row.
     pub values: Vec<f64>,
+}
+
+/// A row-major dense matrix in single precision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Single {
+    /// Number of columns.
+    pub cols: usize,
+    /// Row after row.
+    pub values: Vec<f32>,
 }
 
 /// Compressed sparse rows.
@@ -120,6 +131,7 @@ impl Matrix {
     pub fn rows(&self) -> usize {
         match self {
             Matrix::Dense(a) => a.values.len().checked_div(a.cols).unwrap_or(0),
+            Matrix::Single(a) => a.values.len().checked_div(a.cols).unwrap_or(0),
             Matrix::Sparse(a) => a.starts.len().saturating_sub(1),
         }
     }
@@ -128,6 +140,7 @@ impl Matrix {
     pub fn cols(&self) -> usize {
         match self {
             Matrix::Dense(a) => a.cols,
+            Matrix::Single(a) => a.cols,
             Matrix::Sparse(a) => a.cols,
         }
     }
@@ -136,6 +149,7 @@ impl Matrix {
     pub fn stored(&self) -> usize {
         match self {
             Matrix::Dense(a) => a.values.len(),
+            Matrix::Single(a) => a.values.len(),
             Matrix::Sparse(a) => a.indices.len(),
         }
     }
@@ -149,6 +163,10 @@ impl Matrix {
             Matrix::Dense(a) => {
                 let values = order.iter().flat_map(|&r| &a.values[r as usize * a.cols..][..a.cols]).copied().collect();
                 Matrix::Dense(Dense { cols: a.cols, values })
+            }
+            Matrix::Single(a) => {
+                let values = order.iter().flat_map(|&r| &a.values[r as usize * a.cols..][..a.cols]).copied().collect();
+                Matrix::Single(Single { cols: a.cols, values })
             }
             Matrix::Sparse(a) => Matrix::Sparse(a.permuted(order)),
         }
@@ -169,6 +187,7 @@ impl Matrix {
     pub fn entries(&self, row: usize, mut each: impl FnMut(usize, f64)) {
         match self {
             Matrix::Dense(a) => a.values[row * a.cols..][..a.cols].iter().enumerate().for_each(|(c, &v)| each(c, v)),
+            Matrix::Single(a) => a.values[row * a.cols..][..a.cols].iter().enumerate().for_each(|(c, &v)| each(c, v.into())),
             Matrix::Sparse(a) => {
                 for k in a.starts[row]..a.starts[row + 1] {
                     each(a.indices.at(k), a.values.as_ref().map_or(1.0, |v| v[k]));
@@ -183,7 +202,10 @@ impl Matrix {
             Matrix::Dense(a) if a.values.len().checked_rem(a.cols).unwrap_or(a.values.len()) != 0 => {
                 Err(MatrixError::Ragged { values: a.values.len(), cols: a.cols })
             }
-            Matrix::Dense(_) => Ok(()),
+            Matrix::Single(a) if a.values.len().checked_rem(a.cols).unwrap_or(a.values.len()) != 0 => {
+                Err(MatrixError::Ragged { values: a.values.len(), cols: a.cols })
+            }
+            Matrix::Dense(_) | Matrix::Single(_) => Ok(()),
             Matrix::Sparse(a) => a.check(),
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Input, Liars, Population, ProblemCard, Seed, Shard, Vector};
+use motet_core::{Input, Liars, Population, ProblemCard, Roster, Seed, Shard, Vector};
 
 use crate::census::Census;
 use crate::data_folder::Folders;
@@ -13,7 +13,7 @@ use crate::dice::{self, Step};
 use crate::error::ProblemError;
 use crate::holdout::Parts;
 use crate::matrix::{Indices, Matrix};
-use crate::model::ModelConfig;
+use crate::model::Fitted;
 use crate::problem_config::ProblemConfig;
 use crate::source::{Material, Place};
 use crate::split::{Natural, Split};
@@ -23,9 +23,9 @@ use crate::split::{Natural, Split};
 pub struct Problem {
     /// One line: source, split, model.
     pub about: String,
-    /// By client.
+    /// By client; empty if clients are made on demand.
     pub shards: Arc<Vec<Shard>>,
-    /// The same, as hosts take it.
+    /// All clients, as hosts take them.
     pub population: Arc<dyn Population>,
     /// Where runs start unless the method says otherwise.
     pub start: Vector,
@@ -52,7 +52,8 @@ impl Problem {
     pub fn build_from(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
         let problem = match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
-            Stock::Examples(dealt) => Self::of_examples(config, dealt),
+            Stock::Population { population, start } => Self::of_population(config, population, start),
+            Stock::Examples(dealt) => Self::of_examples(config, dealt, Seed(config.seed_of(run))),
         }?;
         let clients = problem.shards.len();
         match config.byzantine {
@@ -73,7 +74,11 @@ impl Problem {
         let constants: Vec<_> = self.shards.iter().map(|shard| shard.train.constants()).collect();
         ProblemCard {
             about: self.about.clone(),
-            clients: self.shards.len() as u64,
+            clients: match self.population.roster() {
+                Roster::Listed(ids) => ids.len() as u64,
+                Roster::Counted(n) => n.into(),
+                Roster::Unbounded => 0,
+            },
             dim: self.start.len() as u64,
             examples: self.shards.iter().map(|shard| shard.train.samples() as u64).sum(),
             smoothness: range(constants.iter().map(|c| c.smoothness)),
@@ -103,7 +108,30 @@ impl Problem {
         })
     }
 
-    fn of_examples(config: &ProblemConfig, dealt: Dealt) -> Result<Self, ProblemError> {
+    fn of_population(config: &ProblemConfig, population: Arc<dyn Population>, start: Vector) -> Result<Self, ProblemError> {
+        let kind = config.source.name();
+        if config.model.is_some() {
+            return Err(ProblemError::Superfluous { section: "model", kind });
+        }
+        let about = match population.roster() {
+            Roster::Unbounded => format!("{kind}, clients without end"),
+            _ => format!("{kind}, clients made on demand"),
+        };
+        let census = Census { features: start.len() as u64, ..Census::of_functions(&[]) };
+        Ok(Self {
+            about,
+            shards: Arc::default(),
+            population,
+            start,
+            inputs: Vec::new(),
+            census,
+            groups: vec![],
+            liars: config.byzantine,
+            memory_bytes: 0,
+        })
+    }
+
+    fn of_examples(config: &ProblemConfig, dealt: Dealt, seed: Seed) -> Result<Self, ProblemError> {
         let kind = config.source.name();
         let model = config.model.as_ref().ok_or(ProblemError::Missing { section: "model", kind })?;
         let file = dealt.inputs.first().map_or_else(|| kind.to_string(), |input| format!("{} ({kind})", input.name));
@@ -111,8 +139,9 @@ impl Problem {
         let census = dealt.census();
         let memory_bytes = bytes(&dealt.dataset.features) + (dealt.dataset.len() * size_of::<f64>()) as u64;
         let examples = Arc::new(Examples::new(arranged(dealt.dataset, &dealt.parts))?);
-        let start = model.start(&examples)?;
-        let shards = Arc::new(clients(model, &examples, &dealt.parts)?);
+        let fitted = model.fitted(&examples, seed)?;
+        let start = fitted.start();
+        let shards = Arc::new(clients(&*fitted, &dealt.parts));
         Ok(Self {
             about,
             population: Arc::<Vec<Shard>>::clone(&shards),
@@ -132,6 +161,7 @@ impl Census {
     pub fn of(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
         Ok(match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, .. } => Census::of_functions(&shards),
+            Stock::Population { start, .. } => Census { features: start.len() as u64, ..Census::of_functions(&[]) },
             Stock::Examples(dealt) => dealt.census(),
         })
     }
@@ -140,6 +170,7 @@ impl Census {
 /// What there is before a model is put on it.
 enum Stock {
     Functions { shards: Vec<Shard>, start: Vector },
+    Population { population: Arc<dyn Population>, start: Vector },
     Examples(Dealt),
 }
 
@@ -155,10 +186,17 @@ struct Dealt {
 impl Stock {
     fn gather(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
         let (kind, seed) = (config.source.name(), Seed(config.seed_of(run)));
-        match config.source.load(&Place { folders, seed })? {
-            Material::Functions { .. } if config.split.is_some() => Err(ProblemError::Superfluous { section: "split", kind }),
-            Material::Functions { .. } if config.holdout.is_some() => Err(ProblemError::Superfluous { section: "holdout", kind }),
+        let material = config.source.load(&Place { folders, seed })?;
+        if !matches!(material, Material::Examples { .. }) {
+            for (section, given) in [("split", config.split.is_some()), ("holdout", config.holdout.is_some())] {
+                if given {
+                    return Err(ProblemError::Superfluous { section, kind });
+                }
+            }
+        }
+        match material {
             Material::Functions { shards, start } => Ok(Stock::Functions { shards, start }),
+            Material::Population { population, start } => Ok(Stock::Population { population, start }),
             Material::Examples { dataset, inputs } => {
                 let split = match &config.split {
                     Some(split) => split.clone(),
@@ -188,31 +226,31 @@ fn arranged(mut dataset: Dataset, parts: &[Parts]) -> Dataset {
 }
 
 /// One shard per client, each a range of the rows.
-fn clients(model: &ModelConfig, examples: &Arc<Examples>, parts: &[Parts]) -> Result<Vec<Shard>, ProblemError> {
+fn clients(model: &dyn Fitted, parts: &[Parts]) -> Vec<Shard> {
     let mut taken = 0;
     let mut next = |rows: &[u32]| -> Range<usize> {
         let start = taken;
         taken += rows.len();
         start..taken
     };
-    let exam = |rows: &Range<usize>| (!rows.is_empty()).then(|| model.exam(examples, rows.clone())).transpose();
-    let mut shards = Vec::with_capacity(parts.len());
-    for part in parts {
+    let exam = |rows: &Range<usize>| (!rows.is_empty()).then(|| model.exam(rows.clone()));
+    let shard = |part: &Parts| {
         let [train, validation, test] = [next(&part.train), next(&part.validation), next(&part.test)];
-        shards.push(Shard {
-            train_exam: exam(&train)?,
-            validation_exam: exam(&validation)?,
-            test_exam: exam(&test)?,
-            train: model.objective(examples, train)?,
-            validation: (!validation.is_empty()).then(|| model.objective(examples, validation)).transpose()?,
-        });
-    }
-    Ok(shards)
+        Shard {
+            train_exam: exam(&train),
+            validation_exam: exam(&validation),
+            test_exam: exam(&test),
+            train: model.objective(train),
+            validation: (!validation.is_empty()).then(|| model.objective(validation)),
+        }
+    };
+    parts.iter().map(shard).collect()
 }
 
 fn bytes(features: &Matrix) -> u64 {
     let numbers = match features {
         Matrix::Dense(dense) => dense.values.len() * size_of::<f64>(),
+        Matrix::Single(single) => single.values.len() * size_of::<f32>(),
         Matrix::Sparse(csr) => {
             let indices = match &csr.indices {
                 Indices::U16(indices) => indices.len() * size_of::<u16>(),

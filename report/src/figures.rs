@@ -2,11 +2,11 @@
 
 use motet_core::larger_is_better;
 
-use crate::chart::{Draw, LEAST, Line, Mark, Note, Plot, Scale, Style, styles};
+use crate::chart::{Draw, LEAST, Level, Line, Mark, Note, Plot, Scale, Style, styles};
 use crate::clients::{ClientTable, Gain};
 use crate::compare::{Axis, Comparison, Curve, Point, is_variant, largest, least, mean};
 use crate::mixture::{AlphaCurve, Contest, Station, alpha_curves, better, judging};
-use crate::number;
+use crate::{number, sweep};
 
 /// In percent: one client at −600 must not flatten two hundred others.
 const MOST_GAIN: f64 = 100.0;
@@ -31,6 +31,9 @@ pub(crate) fn all(comparison: &Comparison<'_>) -> Vec<Plot> {
             plots.extend(gains(&table, &contest));
         }
     }
+    for parameter in sweep::parameters(comparison) {
+        plots.extend(sweep::plots(comparison, &parameter).into_iter().map(|(_, plot)| plot));
+    }
     plots
 }
 
@@ -44,7 +47,8 @@ pub(crate) fn curves(comparison: &Comparison<'_>, metric: &str, axis: Axis) -> O
         return None;
     }
     // Nothing that can be shown is an empty frame; its caption says why.
-    let y = vertical(&drawn, log).unwrap_or_else(|| Scale::log(LEAST, 1.0));
+    let levels = levels(comparison, metric);
+    let y = vertical(&drawn, &levels, log).unwrap_or_else(|| Scale::log(LEAST, 1.0));
     let end = drawn.iter().filter_map(|c| c.points.last()).map(|p| p.x).fold(0.0, f64::max);
     let line = |(group, curve): (usize, &Option<Curve>)| {
         let curve = curve.as_ref()?;
@@ -66,8 +70,23 @@ pub(crate) fn curves(comparison: &Comparison<'_>, metric: &str, axis: Axis) -> O
         unit: axis.unit(),
         caption: caption(comparison, &drawn, metric, log),
         notes: vec![],
+        levels,
         lines,
     })
+}
+
+/// What the experiment's `[report] marks` says of a metric.
+fn levels(comparison: &Comparison<'_>, metric: &str) -> Vec<Level> {
+    let mut levels: Vec<Level> = vec![];
+    for (_, records) in comparison.folders {
+        let Some(marks) = records.manifest.resolved["report"]["marks"][metric].as_object() else { continue };
+        for (label, value) in marks.iter().filter_map(|(label, value)| Some((label, value.as_f64()?))) {
+            if !levels.iter().any(|l| l.label == *label && l.value == value) {
+                levels.push(Level { label: label.clone(), value });
+            }
+        }
+    }
+    levels
 }
 
 /// A final metric against α: the ends are own models and one model for all. None unless runs differ by α.
@@ -95,6 +114,7 @@ pub(crate) fn over_alpha(comparison: &Comparison<'_>, metric: &str) -> Option<Pl
         y: (format!("final {}", title(metric)), y),
         lines: curves.iter().enumerate().map(line).collect(),
         notes: alpha_notes(&curves, best, metric),
+        levels: vec![],
         unit: "α =",
         caption: format!(
             "Each point is a finished training{}. {} is better.",
@@ -131,6 +151,7 @@ pub(crate) fn gains(table: &ClientTable, contest: &Contest) -> Option<Plot> {
         x: ("clients, sorted by what they gain".into(), Scale::linear(0.0, gains.len() as f64 + 0.5)),
         y: ("gain, %".into(), Scale::linear_to_ticks(low, high)),
         notes: vec![],
+        levels: vec![],
         unit: "",
         caption: format!("Above zero, the mixture serves the client better.{beyond}"),
         lines,
@@ -201,14 +222,14 @@ fn is_log(metric: &str, curves: &[&Curve]) -> bool {
 }
 
 /// Diverged runs may leave the picture at the top: they must not flatten the others.
-fn vertical(curves: &[&Curve], log: bool) -> Option<Scale> {
+fn vertical(curves: &[&Curve], levels: &[Level], log: bool) -> Option<Scale> {
     let shown = |v: &f64| v.is_finite() && (!log || *v > LEAST);
     let of = |c: &Curve| c.points.iter().flat_map(|p| [p.mean, p.low, p.high]).filter(shown).collect::<Vec<_>>();
     let first = curves.iter().filter_map(|c| c.points.iter().map(|p| p.mean).find(shown));
     let steady = curves.iter().filter(|c| !c.diverged).flat_map(|c| of(c));
     let top = first.chain(steady).reduce(f64::max)?;
     let cap = if log { 10.0 * top } else { top + top.abs() };
-    let values = || curves.iter().flat_map(|c| of(c)).map(|v| v.min(cap));
+    let values = || curves.iter().flat_map(|c| of(c)).map(|v| v.min(cap)).chain(levels.iter().map(|l| l.value).filter(shown));
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
     if !log {
         return Some(Scale::linear_to_ticks(low, high));

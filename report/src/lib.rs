@@ -30,15 +30,18 @@ mod compare;
 mod figures;
 mod group;
 mod markup;
+mod merit;
 mod mixture;
 mod number;
 mod page;
 mod records;
 mod render;
+mod sweep;
 
 pub use clients::{ClientLine, ClientTable, Gain, MOST_CLIENTS};
 pub use compare::{Axis, Comparison, Curve, Point};
 pub use group::{Group, Run};
+pub use merit::{Columns, Help, Helper, MeritMap, Transfer, transfers};
 pub use mixture::{AlphaCurve, Contest, Role, Station, alpha, alpha_curves};
 pub use records::{ReadError, Records};
 pub use render::{File, OUTPUTS, Output, RenderError, render, render_as, table};

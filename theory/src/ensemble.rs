@@ -65,6 +65,16 @@ impl Ensemble {
         Self::weighted(clients.into_iter().map(|(curvature, centre)| (1.0, curvature, centre)))
     }
 
+    /// Equally likely clients, each with A, row after row, and ∇f(0) = −A c.
+    pub fn from_slopes(clients: impl IntoIterator<Item = (Vec<f64>, Vec<f64>)>) -> Result<Self, EnsembleError> {
+        let mut ensemble = Self::new(clients)?;
+        for member in &mut ensemble.members {
+            member.centre = member.map(|value| -1.0 / value) * &member.centre;
+        }
+        (ensemble.minimiser, ensemble.scales) = (minimiser(&ensemble.members), scales(&ensemble.members));
+        Ok(ensemble)
+    }
+
     /// Clients with a weight, A, row after row, and c. Weights are normalised.
     pub fn weighted(clients: impl IntoIterator<Item = (f64, Vec<f64>, Vec<f64>)>) -> Result<Self, EnsembleError> {
         let mut members: Vec<Member> = vec![];

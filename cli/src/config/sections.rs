@@ -67,11 +67,19 @@ pub struct ProbeSection {
     pub clients: Option<u32>,
     /// |∇F|² too? Costs a gradient per client.
     pub gradient: bool,
+    /// So many coordinates of the shared model too: `x`, or `x.1`, `x.2`, …
+    #[serde(skip_serializing_if = "is_zero")]
+    pub coordinates: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde hands over a reference
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Default for ProbeSection {
     fn default() -> Self {
-        Self { every: 1, at: None, clients: None, gradient: true }
+        Self { every: 1, at: None, clients: None, gradient: true, coordinates: 0 }
     }
 }
 
@@ -97,9 +105,15 @@ impl RunSection {
 }
 
 /// `[report]`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReportSection {
     /// Rows and summary as CSV too?
     pub csv: bool,
+    /// Metric → name → value: drawn across the pictures of that metric.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub marks: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Parameters: final metrics are drawn against each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub over: Vec<String>,
 }

@@ -1,6 +1,9 @@
 //! `motet bench`: fixed workloads, for comparison with other systems.
 
+mod mirror;
+mod networks;
 mod scafflix;
+mod sgemm;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,9 +33,9 @@ pub struct BenchArgs {
     /// Threads to use [default: all cores]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Rounds to time
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
-    rounds: u64,
+    /// Rounds to time [default: 1000; cnn and lstm 12, mlp 20]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -41,11 +44,21 @@ enum Workload {
     Logistic,
     /// The same problem by DIANA with Rand-k, k = 0.2 d: what compression costs beside `logistic`
     Diana,
+    /// Mirror steps of MeritFed's server: 150 clients in 10 dimensions, 20 clients with 1.7 million parameters
+    Meritfed,
     /// Scafflix on the same data, ten local steps a round, against the bare gradient kernel
     Scafflix,
+    /// FedAvg: 100 clients x 100 images of 28 x 28, McMahan's CNN, 10 clients a round, 10 steps of batch 20, f32
+    Cnn,
+    /// FedAvg: 100 clients x 40 sequences of 80, 2 x LSTM 256, 10 clients a round, 10 steps of batch 4, f32
+    Lstm,
+    /// FedAvg: 10,000 clients x 20 examples, 60 -> 10 softmax regression, 100 clients a round, 2 steps of batch 10, f32
+    Tiny,
+    /// One client, 1000 steps a round: a perceptron 1-40-40-1, batch 50, f32
+    Mlp,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Timing {
     workload: &'static str,
     threads: usize,
@@ -54,6 +67,12 @@ struct Timing {
     examples_per_second: f64,
     peak_memory_mb: Option<f64>,
     loss: f64,
+    /// 10⁹ operations a second, where their number is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gflops: Option<f64>,
+    /// The same of matrix products alone, on the same threads just before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sgemm_gflops: Option<f64>,
 }
 
 impl BenchArgs {
@@ -62,16 +81,22 @@ impl BenchArgs {
         let workloads = self.workload.map_or_else(|| Workload::value_variants().to_vec(), |one| vec![one]);
         for workload in workloads {
             let pool = Arc::new(self.threads.map_or_else(Pool::all_cores, |n| Pool::new(n.into())));
+            let rounds = |usual: u64| self.rounds.unwrap_or(usual);
             let timing = match workload {
                 Workload::Logistic => {
-                    json!(logistic::<Flix>("logistic", json!({ "alpha": 0.5, "solve": { "steps": 100 } }), pool, self.rounds)?)
+                    json!(logistic::<Flix>("logistic", json!({ "alpha": 0.5, "solve": { "steps": 100 } }), pool, rounds(1000))?)
                 }
                 Workload::Diana => {
                     let compressor = json!({ "kind": "rand-k", "k": 0.2 });
                     let params = json!({ "alpha": 0.5, "compressor": compressor, "solve": { "steps": 100 } });
-                    json!(logistic::<Diana>("diana", params, pool, self.rounds)?)
+                    json!(logistic::<Diana>("diana", params, pool, rounds(1000))?)
                 }
-                Workload::Scafflix => json!(scafflix::scafflix(&pool, self.rounds)?),
+                Workload::Meritfed => json!(mirror::mirror_steps()),
+                Workload::Cnn => json!(networks::cnn(pool, rounds(12))?),
+                Workload::Lstm => json!(networks::lstm(pool, rounds(12))?),
+                Workload::Tiny => json!(networks::tiny(pool, rounds(1000))?),
+                Workload::Mlp => json!(networks::mlp(pool, rounds(20))?),
+                Workload::Scafflix => json!(scafflix::scafflix(&pool, rounds(1000))?),
             };
             // One JSON line in either format: this output is for machines.
             console.result(&timing, || timing.to_string());
@@ -105,7 +130,16 @@ fn logistic<M: Method>(workload: &'static str, params: serde_json::Value, pool: 
     let seconds_per_round = median(fleet.laps().skip(WARM_UP as usize + 1).collect());
     let loss = rows.last().and_then(|row| row.metrics.get("loss")).copied().unwrap_or(f64::NAN);
     let examples_per_second = examples as f64 / seconds_per_round;
-    Ok(Timing { workload, threads, rounds, seconds_per_round, examples_per_second, peak_memory_mb: peak_memory_mb(), loss })
+    Ok(Timing {
+        workload,
+        threads,
+        rounds,
+        seconds_per_round,
+        examples_per_second,
+        peak_memory_mb: peak_memory_mb(),
+        loss,
+        ..Timing::default()
+    })
 }
 
 /// Twelve of 300 features in each row are one; labels follow a random linear rule with noise.

@@ -33,6 +33,20 @@ impl Console {
         print(&line);
     }
 
+    /// A part of the result, for people, as soon as it is known.
+    pub fn part(&self, text: impl FnOnce() -> String) {
+        if self.format == Format::Text {
+            print(&text());
+        }
+    }
+
+    /// The whole of what [`Console::part`] told people, for programs.
+    pub fn whole(&self, json: &impl Serialize) {
+        if self.format == Format::Json {
+            self.result(json, String::new);
+        }
+    }
+
     /// Something said on the way; never on standard output.
     pub fn aside(&self, text: &str) {
         if !self.quiet {

@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use motet_core::Card;
-use motet_methods::CARDS;
 use motet_methods::parts::compress::COMPRESSORS;
+use motet_methods::{CARDS, local_update};
 use motet_problems::{MODELS, SOURCES, SPLITS};
 use serde_json::{Value, json};
 
@@ -32,10 +32,7 @@ enum What {
 impl What {
     fn entries(self) -> Vec<Value> {
         match self {
-            What::Methods => CARDS
-                .iter()
-                .map(|c| json!({ "name": c.name, "about": c.about, "paper": c.paper, "parameters": table(c.parameters) }))
-                .collect(),
+            What::Methods => CARDS.iter().map(method).collect(),
             What::Sources => cards(SOURCES),
             What::Models => cards(MODELS),
             What::Splits => cards(SPLITS),
@@ -43,6 +40,14 @@ impl What {
             What::Experiments => EXPERIMENTS.iter().map(|b| json!({ "name": b.name, "about": about(b.text) })).collect(),
         }
     }
+}
+
+fn method(card: &motet_methods::Card) -> Value {
+    let mut entry = json!({ "name": card.name, "about": card.about, "paper": card.paper, "parameters": table(card.parameters) });
+    if let Some(line) = local_update::line(card.name) {
+        entry["local_update"] = json!(line);
+    }
+    entry
 }
 
 fn cards(cards: &[Card]) -> Vec<Value> {
@@ -91,5 +96,15 @@ fn page(what: What, list: &[Value]) -> String {
             }
         }
     }
+    if what == What::Methods {
+        text.push_str(&family());
+    }
     text
+}
+
+/// LocalUpdate and its named settings side by side.
+fn family() -> String {
+    let row = |cells: [&str; 4]| format!("  {:20}{:42}{:42}{}\n", cells[0], cells[1], cells[2], cells[3]);
+    let lines = local_update::TABLE.iter().map(|(name, line)| row([name, line.theta, line.rates, line.deploys]));
+    format!("\nLocalUpdate, one method in nine settings\n{}{}", row(["", "Theta", "rates", "deploys"]), lines.collect::<String>())
 }

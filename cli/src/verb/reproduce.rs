@@ -46,7 +46,7 @@ impl ReproduceArgs {
             false => self.names.iter().try_for_each(|name| Bundled::find(name).map(|found| chosen.extend(found)))?,
         }
         let parent = self.how.out.clone().unwrap_or_else(|| PathBuf::from("motet-runs/reproduce"));
-        let (mut all_hold, mut told, mut text) = (true, vec![], String::new());
+        let (mut all_hold, mut told) = (true, vec![]);
         for bundled in chosen {
             console.aside(&format!("== {}", bundled.name));
             let experiment = self.how.experiment(bundled.document(self.size == Size::Quick)?)?;
@@ -60,11 +60,14 @@ impl ReproduceArgs {
             }
             let failed = summary.runs.iter().any(|run| matches!(run.outcome, Outcome::Failed { .. }));
             all_hold &= !failed && summary.claims.iter().all(|v| v.holds || v.status == Status::May);
-            text.push_str(&format!("{}  ({})\n", bundled.name, folder.join("report.html").display()));
-            text.extend(summary.claims.iter().map(line));
+            // Told as it ends: the next experiment may take minutes, and may fail.
+            console.part(|| {
+                let title = format!("{}  ({})\n", bundled.name, folder.join("report.html").display());
+                summary.claims.iter().map(line).fold(title, |text, claim| text + &claim)
+            });
             told.push(json!({ "name": bundled.name, "folder": folder.display().to_string(), "claims": summary.claims.iter().map(entry).collect::<Vec<_>>() }));
         }
-        console.result(&json!({ "experiments": told }), || text);
+        console.whole(&json!({ "experiments": told }));
         Ok(all_hold)
     }
 }

@@ -2,8 +2,8 @@
 
 use motet_core::{ClientId, Purpose, Rng, Seed};
 
-use super::settings::{Amount, Draw};
-use crate::parts::BatchSize;
+use super::settings::Draw;
+use crate::parts::{Amount, BatchSize};
 
 /// The examples of one gradient; none stands for all.
 pub(super) type Rows = Option<Vec<u32>>;

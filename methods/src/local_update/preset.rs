@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::recipe::Recipe;
 use super::settings::Draw;
-use crate::parts::{BatchSize, Start};
+use crate::parts::{BatchSize, Direction, Start};
 use crate::registry::{Card, Method};
 
 /// A named member of the family.
@@ -47,6 +47,9 @@ pub struct Common {
     /// x⁰
     #[serde(default)]
     pub start: Start,
+    /// What becomes of a gradient before a local step.
+    #[serde(default)]
+    pub local: Direction,
 }
 
 /// A card's parameters: those of one member, then those of all.
@@ -58,6 +61,7 @@ macro_rules! parameters {
             ("draw", "batches: \"fresh\" (default, no example twice in a batch), \"replacement\" or \"passes\" (shuffled, one after the other)"),
             ("sampling", "\"everyone\" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }"),
             ("start", "\"model\" (default), \"zeros\" or \"ones\""),
+            $crate::parts::LOCAL,
         ]
     };
 }

@@ -3,8 +3,8 @@
 use motet_core::{NonNegative, Positive, Rate};
 
 use super::preset::Common;
-use super::settings::{Amount, Draw, Send, Theta};
-use crate::parts::{Decay, Optimiser, Schedule, Shape, Start, Weights};
+use super::settings::{Draw, Send, Theta};
+use crate::parts::{Amount, Decay, Optimiser, Schedule, Shape, Start, Weights};
 
 /// LocalUpdate with every setting decided.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,7 +131,7 @@ impl Recipe {
         wrong.or_else(|| self.misfit_of_theory(clients)).or_else(shapes).or_else(optimiser).or_else(|| self.common.sampling.refuse(clients))
     }
 
-    fn misfits(&self) -> [(bool, &'static str); 8] {
+    fn misfits(&self) -> [(bool, &'static str); 10] {
         let epochs = matches!(self.amount(), Amount::Epochs(_));
         let listed = matches!(self.theta, Theta::Each(_));
         [
@@ -148,6 +148,8 @@ impl Recipe {
                 self.send == Send::Deltas && self.gamma.given().is_some_and(|g| *g == 0.0),
                 "deltas are zero at gamma = 0: send = \"gradients\"",
             ),
+            (self.exact && !self.common.local.is_plain(), "second derivatives are those of plain steps: leave local out"),
+            (self.asks_theory() && !self.common.local.is_plain(), "theory is about plain steps: leave local out"),
             (self.common.start == Start::OneShot, "start is \"model\", \"zeros\" or \"ones\" here"),
         ]
     }

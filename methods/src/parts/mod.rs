@@ -2,13 +2,16 @@
 
 mod acceleration;
 mod alpha;
+mod averaging;
 mod batches;
 pub mod budget;
 mod clip;
 pub mod compress;
+mod direction;
 mod exchange;
 mod gradients;
 mod iterates;
+mod local_steps;
 mod mirror;
 mod mixed;
 mod mixture;
@@ -27,11 +30,14 @@ mod weights;
 
 pub use acceleration::{Forecast, Outlook, outlook};
 pub use alpha::refuse_alpha;
+pub use averaging::{Train, Trained, average};
 pub use batches::{BatchSize, rows};
 pub use clip::Clip;
+pub use direction::{Adam, Direction, LOCAL, Walk};
 pub use exchange::{Ask, Curvatures, Reply, gather, introduce};
 pub use gradients::Gradients;
 pub use iterates::Iterates;
+pub use local_steps::{Amount, LocalSteps, words};
 pub use mirror::{Damp, MIRROR, Mirror, MirrorKind, Search, estimate, on_sphere};
 pub use mixed::Mixed;
 pub use mixture::Mixture;

@@ -75,13 +75,13 @@ impl SolveKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SolveKind {
-    /// Gradient descent from 0 with step 1/Lᵢ, or with a line search where Lᵢ is not known.
+    /// Gradient descent from the model's start, 0 where it is convex, with step 1/Lᵢ, or with a line search where Lᵢ is not known.
     Gd,
     /// Newton's method, each step solved by conjugate gradients: to machine precision.
     Newton,
-    /// Gradient descent from 0 with a line search, whether or not Lᵢ is known.
+    /// Gradient descent with a line search, whether or not Lᵢ is known.
     LineSearch,
-    /// Stochastic gradient descent from 0 over shuffled batches; |∇fᵢ| is looked at after each pass.
+    /// Stochastic gradient descent over shuffled batches; |∇fᵢ| is looked at after each pass.
     Sgd,
 }
 
@@ -149,7 +149,7 @@ impl Solve {
 
     /// Solves now.
     pub fn solve_with(&self, f: &mut Meter<'_>, validation: Option<&mut Meter<'_>>, rng: &mut Rng) -> Solved {
-        let start = Vector::zeros(f.dim(), f.precision());
+        let start = f.start();
         let validation = validation.filter(|_| self.patience.is_some());
         let mut watch = Watch { validation, patience: self.patience.map_or(u32::MAX, NonZeroU32::get), best: None, worse: 0 };
         watch.tired(&start);

@@ -12,3 +12,18 @@ pub enum Weights {
     /// All alike.
     Uniform,
 }
+
+impl Weights {
+    /// What a client with so many examples weighs.
+    pub fn of(self, examples: u32) -> f64 {
+        match self {
+            Weights::Examples => f64::from(examples),
+            Weights::Uniform => 1.0,
+        }
+    }
+
+    /// Uniform: for methods whose papers minimise 1/n Σ fᵢ.
+    pub fn uniform() -> Self {
+        Weights::Uniform
+    }
+}

@@ -2,6 +2,7 @@
 
 use motet_core::{Vector, message, wire};
 
+use crate::parts::Plateau;
 use crate::parts::compress::{Packed, Turn};
 
 message! {
@@ -37,6 +38,15 @@ message! {
             x: Vector,
             /// ℓ
             steps: u32,
+        },
+        /// The same, with the loss before the first step.
+        Assess {
+            /// x
+            x: Vector,
+            /// ℓ
+            steps: u32,
+            /// What the decay multiplies γᵢ by.
+            slow: f64,
         },
         /// The same, for a compressed reply.
         Condense {
@@ -83,6 +93,13 @@ message! {
             /// xᵢ
             x: Vector,
         },
+        /// Lines 5 and 9.
+        Assessed {
+            /// xᵢ
+            x: Vector,
+            /// fᵢ(Tᵢ(x))
+            loss: f64,
+        },
         /// Line 6.
         Condensed {
             /// Cᵢ(xᵢ − x)
@@ -102,6 +119,8 @@ wire! {
         pub steps: Vec<f64>,
         /// p
         pub p: f64,
+        /// Of the decay, where there is one.
+        pub plateau: Option<Plateau>,
     }
 }
 
@@ -118,5 +137,7 @@ wire! {
         pub p: f64,
         /// η of line 8.
         pub pace: f64,
+        /// What the decay multiplies γᵢ by.
+        pub slow: f64,
     }
 }

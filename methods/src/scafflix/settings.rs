@@ -26,6 +26,7 @@ macro_rules! parameters {
             ("h0", "control variates at the start: \"zero\" (default) or \"projected-gradients\" (one more exchange)"),
             ("participation", "{ clients = c, variant = \"tracked\" | \"author\" }; author resets h in every round (default: everyone)"),
             ("compressor", "of what clients send: { kind = \"rand-k\", k = 0.2 }; bernoulli, qsgd or natural; or a list with one for each client (default: none)"),
+            ("decay", "the steps fall on a plateau of the loss: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, ... } (default: none)"),
             ("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }"),
         ]
     };

@@ -88,9 +88,7 @@ impl<K: Kind> Family<K> {
     ) -> Packed {
         let Some(compressors) = &self.compressor else { return Packed::whole(Vector::diff(moved, x)) };
         let (compressor, key, mut sent) = (compressors.of(site.id), turn.of(site.id), x.clone());
-        let packed = compressor.compress(&Vector::diff(moved, x), &key, &mut site.rng);
-        let added = compressor.opened(&packed, &key, x.len()).add_to(damping, &mut sent);
-        added.expect("what a compressor packs it can open");
+        let packed = compressor.compress_into(&Vector::diff(moved, x), &key, &mut site.rng, damping, &mut sent);
         me.sent = Some(sent);
         me.pace = 1.0 / ((1.0 + self.omega(x.len())) * damping);
         packed

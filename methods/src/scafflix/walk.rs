@@ -15,7 +15,7 @@ impl<K: Kind> Family<K> {
             own.scale(1.0 - alpha);
         }
         let (mut x, mut g, mut mixed) = (from.clone(), from.zeros_like(), from.zeros_like());
-        let rate = me.step / alpha;
+        let rate = me.step * me.slow / alpha;
         for _ in 0..steps {
             let at = match &local {
                 None => &x,

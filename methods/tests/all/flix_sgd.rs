@@ -109,3 +109,23 @@ fn settings_that_do_not_fit_are_refused() {
     assert!(sgd(&ALPHA, json!({})).refuse(Some(5)).unwrap().contains("alpha lists 4 clients"));
     assert!(serde_json::from_value::<FlixSgd>(json!({ "alpha": 0.5, "batch": 0 })).unwrap_err().to_string().contains("from 1"));
 }
+
+#[test]
+fn the_step_falls_on_a_plateau_and_leaves_less_noise() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    let settings = |decay: Value| json!({ "batch": 1, "optimiser": { "kind": "sgd", "step": 1.0 }, "decay": decay });
+    let decay = json!({ "window": 20, "patience": 20, "cooldown": 20, "server_factor": 0.5 });
+    let optimum = lab.optimum(&flix(&ALPHA, "zeros")).x.unwrap();
+    let end = |settings: Value| {
+        let (rows, trained) = lab.run(&sgd(&ALPHA, settings), lab.zeros(), &Plan::new(1500, Seed(1)));
+        (rows, trained.server.x.distance2(&optimum))
+    };
+    let ((rows, falling), (_, steady)) = (end(settings(decay)), end(settings(Value::Null)));
+    let steps: Vec<f64> = rows[1..].iter().map(|row| row.notes["eta"]).collect();
+    assert!(steps[0] == 1.0 && steps.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == 0.5 * pair[0]));
+    assert!(*steps.last().unwrap() < 0.01, "{steps:?}");
+    // The noise floor is proportional to the step, which has fallen to a hundredth.
+    assert!(falling < 0.1 * steady, "{falling} against {steady}");
+    // Everyone takes part: the cohort's loss is the loss of the model that was sent.
+    assert!(rows.windows(2).all(|pair| (pair[1].notes["cohort_loss"] - pair[0].metrics["loss"]).abs() <= 1e-14));
+}

@@ -84,3 +84,24 @@ fn single_examples_need_steps_for_the_steepest_of_them() {
     close(step(Some(6)), 1.0 / known.smoothness.unwrap());
     assert!(step(Some(1)) < step(Some(3)) && step(Some(3)) < step(Some(6)));
 }
+
+#[test]
+fn steps_that_fall_on_a_plateau_lower_the_noise_floor_and_keep_the_optimum() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    let target = Target::new(&lab, &[1.0; 4]);
+    let decay = json!({ "window": 20, "patience": 20, "cooldown": 20, "client_factor": 0.5 });
+    let end = |decay: Value, participation: Value| {
+        let settings = json!({ "alpha": 1, "p": 0.3, "batch": 1, "decay": decay, "participation": participation });
+        let method: Scafflix = serde_json::from_value(settings).unwrap();
+        let (rows, trained) = lab.run(&method, lab.zeros(), &Plan::new(2500, Seed(1)));
+        (rows, trained.server.x.distance2(&target.x))
+    };
+    for participation in [Value::Null, json!({ "clients": 2 })] {
+        let (rows, falling) = end(decay.clone(), participation.clone());
+        let (_, steady) = end(Value::Null, participation);
+        let slow: Vec<f64> = rows[1..].iter().map(|row| row.notes["slow"]).collect();
+        assert!(slow[0] == 1.0 && slow.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == 0.5 * pair[0]));
+        // The floor is proportional to the step, which falls to a hundredth and less.
+        assert!(*slow.last().unwrap() < 0.01 && falling < 0.1 * steady, "{falling} against {steady}");
+    }
+}

@@ -65,10 +65,10 @@ impl Conv2d {
         self.to[0] * self.to[1]
     }
 
-    /// The spans that image and patches share: (offset in patches, offset in image, length) for each row of each
-    /// neighbourhood, and what lies outside as (offset, length) of zeros.
+    /// Every stretch of a patch's row: where it is in the patches, its length, and where it is in the image, if it does not
+    /// lie outside.
     #[inline(always)]
-    fn spans(&self, mut inside: impl FnMut(usize, usize, usize), mut outside: impl FnMut(usize, usize)) {
+    fn stretches(&self, mut each: impl FnMut(usize, usize, Option<usize>)) {
         let [height, width, channels] = self.from;
         let row = self.size * channels;
         for oy in 0..self.to[0] {
@@ -80,39 +80,59 @@ impl Conv2d {
                 for ky in 0..self.size {
                     let at = patch + ky * row;
                     if y + ky < self.padding || y + ky >= height + self.padding || left == right {
-                        outside(at, row);
+                        each(at, row, None);
                         continue;
                     }
-                    let image = ((y + ky - self.padding) * width + (x + left - self.padding)) * channels;
-                    inside(at + left * channels, image, (right - left) * channels);
                     if left > 0 {
-                        outside(at, left * channels);
+                        each(at, left * channels, None);
                     }
+                    let image = ((y + ky - self.padding) * width + (x + left - self.padding)) * channels;
+                    each(at + left * channels, (right - left) * channels, Some(image));
                     if right < self.size {
-                        outside(at + right * channels, (self.size - right) * channels);
+                        each(at + right * channels, (self.size - right) * channels, None);
                     }
                 }
             }
         }
     }
 
-    #[inline(always)]
     fn gather<E: Element>(&self, image: &[E], patches: &mut [E]) {
-        let patches = std::cell::RefCell::new(patches);
         fast(|| {
-            self.spans(
-                |p, i, n| patches.borrow_mut()[p..p + n].copy_from_slice(&image[i..i + n]),
-                |p, n| patches.borrow_mut()[p..p + n].fill(E::ZERO),
-            );
+            self.stretches(|at, len, from| match from {
+                Some(from) => copy(&image[from..from + len], &mut patches[at..at + len]),
+                None => patches[at..at + len].fill(E::ZERO),
+            });
         });
     }
 
-    #[inline(always)]
     fn scatter<E: Element>(&self, patches: &[E], image: &mut [E]) {
         fast(|| {
             image.fill(E::ZERO);
-            self.spans(|p, i, n| add(&patches[p..p + n], &mut image[i..i + n]), |_, _| {});
+            self.stretches(|at, len, to| {
+                if let Some(to) = to {
+                    add(&patches[at..at + len], &mut image[to..to + len]);
+                }
+            });
         });
+    }
+}
+
+/// A copy whose usual short lengths are known to the compiler: thousands of five numbers each, in the first layer.
+#[inline(always)]
+fn copy<E: Element>(from: &[E], to: &mut [E]) {
+    match from.len() {
+        3 => short::<E, 3>(from, to),
+        5 => short::<E, 5>(from, to),
+        9 => short::<E, 9>(from, to),
+        15 => short::<E, 15>(from, to),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+#[inline(always)]
+fn short<E: Element, const N: usize>(from: &[E], to: &mut [E]) {
+    if let (Some(from), Some(to)) = (from.first_chunk::<N>(), to.first_chunk_mut::<N>()) {
+        *to = *from;
     }
 }
 

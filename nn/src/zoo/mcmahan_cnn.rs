@@ -6,11 +6,11 @@ use crate::{Element, Loss, Misfit, Model, Shape, named};
 
 /// For images of any size that four divides; started as Glorot and Bengio propose.
 pub fn mcmahan_cnn<E: Element>(image: Shape, classes: usize) -> Result<Model<E>, Misfit> {
-    sized(image, [32, 64], 512, classes)
+    mcmahan_cnn_of(image, [32, 64], 512, classes)
 }
 
 /// The same with other numbers of channels and hidden numbers.
-pub(crate) fn sized<E: Element>(image: Shape, channels: [usize; 2], hidden: usize, classes: usize) -> Result<Model<E>, Misfit> {
+pub fn mcmahan_cnn_of<E: Element>(image: Shape, channels: [usize; 2], hidden: usize, classes: usize) -> Result<Model<E>, Misfit> {
     let layers = vec![
         named("conv1", Conv2d::new(channels[0], 5).same()),
         named("pool1", MaxPool::new(2).rectified()),

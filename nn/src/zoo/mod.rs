@@ -12,7 +12,7 @@ mod word_lstm;
 pub use bert::{Bert, bert};
 pub use char_lstm::{CharLstm, char_lstm};
 pub use fedopt_cnn::fedopt_cnn;
-pub use mcmahan_cnn::mcmahan_cnn;
+pub use mcmahan_cnn::{mcmahan_cnn, mcmahan_cnn_of};
 pub use mlp::mlp;
 pub use resnet18::{ResNetNorm, resnet18};
 pub use softmax::softmax;

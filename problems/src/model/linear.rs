@@ -202,6 +202,11 @@ impl<L: Loss> Objective for Linear<L> {
     fn constants(&self) -> Constants {
         *self.constants.get_or_init(|| self.measure())
     }
+
+    fn quadratic(&self) -> bool {
+        let Curvature { least, most } = self.loss.curvature();
+        least == most
+    }
 }
 
 impl<L: Loss> Linear<L> {

@@ -137,6 +137,10 @@ impl Objective for Distances {
         let curvature = Some(2.0 * self.share);
         Constants { smoothness: curvature, convexity: curvature, sample_smoothness: curvature }
     }
+
+    fn quadratic(&self) -> bool {
+        true
+    }
 }
 
 impl Exam for Distances {

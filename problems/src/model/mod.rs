@@ -3,29 +3,35 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use motet_core::{Exam, Objective, Precision, Vector};
+use motet_core::{Exam, Objective, Precision, Seed, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Examples;
 use motet_core::Card;
 
 mod exam;
+mod fitted;
 mod gather;
 mod kernel;
 mod linear;
 mod logistic;
 mod mean;
+mod network;
 mod one_vs_rest;
 mod product;
 mod ridge;
 mod softmax;
 pub(crate) mod spectrum;
+mod tags;
 
+pub(crate) use fitted::Fitted;
 pub use logistic::{Logistic, Smoothness};
 pub use mean::MeanEstimation;
+pub use network::{Activation, BertClassifier, CharModel, Cnn, CnnDropout, Mlp, Norm, ResNet, WordModel};
 pub use one_vs_rest::OneVsRest;
 pub use ridge::Ridge;
 pub use softmax::Softmax;
+pub use tags::TagModel;
 
 /// What a model in this list does with examples.
 trait Model {
@@ -36,16 +42,27 @@ trait Model {
     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective>;
     /// The judge on the given rows, which exist and fit.
     fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam>;
+    /// Width of the parameters.
+    fn precision(&self) -> Precision {
+        Precision::F64
+    }
+    /// What all clients share; starts at dice of the seed, if it starts at any.
+    fn fitted(&self, data: Arc<Examples>, _: Seed) -> Result<Arc<dyn Fitted>, ModelError>
+    where
+        Self: Clone + Send + Sync + Sized + 'static,
+    {
+        Ok(Arc::new(fitted::Plain { model: self.clone(), dim: self.dim(&data)?, data }))
+    }
 }
 
 /// The one list of models.
 macro_rules! models {
-    ($($name:ident($config:ty)),* $(,)?) => {
+    ($($(#[$meta:meta])* $name:ident($config:ty)),* $(,)?) => {
         /// A model and its parameters, as an experiment file gives them.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind", rename_all = "kebab-case")]
         pub enum ModelConfig {
-            $(#[doc = concat!("See [`", stringify!($config), "`].")] $name($config),)*
+            $(#[doc = concat!("See [`", stringify!($config), "`].")] $(#[$meta])* $name($config),)*
         }
 
         /// All models there are.
@@ -65,28 +82,36 @@ models! {
     Softmax(Softmax),
     OneVsRest(OneVsRest),
     Mean(MeanEstimation),
+    Tags(TagModel),
+    Mlp(Mlp),
+    Cnn(Cnn),
+    CnnDropout(CnnDropout),
+    #[serde(rename = "resnet18")]
+    ResNet(ResNet),
+    CharLstm(CharModel),
+    WordLstm(WordModel),
+    Bert(BertClassifier),
 }
+
+/// The models in single precision, of which no constants are known: networks, and what is as large as one.
+pub const NETWORKS: &[&str] = &["tags", "mlp", "cnn", "cnn-dropout", "resnet18", "char-lstm", "word-lstm", "bert"];
 
 /// [`Model`] without its constant, so that the list above can be walked.
 trait AnyModel {
     fn card(&self) -> Card;
     fn dim(&self, data: &Examples) -> Result<usize, ModelError>;
-    fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective>;
-    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam>;
+    fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError>;
 }
 
-impl<M: Model> AnyModel for M {
+impl<M: Model + Clone + Send + Sync + 'static> AnyModel for M {
     fn card(&self) -> Card {
         M::CARD
     }
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
         Model::dim(self, data)
     }
-    fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {
-        Model::objective(self, data, rows)
-    }
-    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
-        Model::exam(self, data, rows)
+    fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
+        Model::fitted(self, data, seed)
     }
 }
 
@@ -101,9 +126,17 @@ impl ModelConfig {
         self.model().dim(data)
     }
 
-    /// Where training starts unless the method says otherwise: zeros.
-    pub fn start(&self, data: &Examples) -> Result<Vector, ModelError> {
-        Ok(Vector::zeros(self.dim(data)?, Precision::F64))
+    /// The model on these examples, made once for all clients; an error if it cannot be fitted to them.
+    pub(crate) fn fitted(&self, data: &Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
+        if data.tag_count().is_some() && !matches!(self, ModelConfig::Tags(_)) {
+            return Err(ModelError::HasTags { model: self.card().name });
+        }
+        self.model().fitted(data.clone(), seed)
+    }
+
+    /// Where training starts unless the method says otherwise: zeros for convex models, dice of the seed for networks.
+    pub fn start(&self, data: &Arc<Examples>, seed: Seed) -> Result<Vector, ModelError> {
+        Ok(self.fitted(data, seed)?.start())
     }
 
     /// fᵢ: the model's loss, averaged over the given rows, and its regulariser.
@@ -120,20 +153,19 @@ impl ModelConfig {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn objective(&self, data: &Arc<Examples>, rows: Range<usize>) -> Result<Arc<dyn Objective>, ModelError> {
-        self.fits(data, &rows)?;
-        Ok(self.model().objective(data.clone(), rows))
+        within(data, &rows)?;
+        Ok(self.fitted(data, Seed(0))?.objective(rows))
     }
 
     /// The judge on the given rows. Its `loss` leaves the regulariser out.
     pub fn exam(&self, data: &Arc<Examples>, rows: Range<usize>) -> Result<Arc<dyn Exam>, ModelError> {
-        self.fits(data, &rows)?;
-        Ok(self.model().exam(data.clone(), rows))
+        within(data, &rows)?;
+        Ok(self.fitted(data, Seed(0))?.exam(rows))
     }
+}
 
-    fn fits(&self, data: &Examples, rows: &Range<usize>) -> Result<(), ModelError> {
-        self.dim(data)?;
-        if data.contains(rows) { Ok(()) } else { Err(ModelError::Rows { rows: rows.clone(), examples: data.len() }) }
-    }
+fn within(data: &Examples, rows: &Range<usize>) -> Result<(), ModelError> {
+    if data.contains(rows) { Ok(()) } else { Err(ModelError::Rows { rows: rows.clone(), examples: data.len() }) }
 }
 
 /// Why a model cannot be fitted to the data.
@@ -153,6 +185,18 @@ pub enum ModelError {
         /// How many there are.
         classes: u32,
     },
+    /// The model predicts tags, the data has none.
+    #[error("model `{model}` needs tags as targets, but each example has one class or number")]
+    NeedsTags {
+        /// Which model.
+        model: &'static str,
+    },
+    /// The model predicts one thing, the data has tags.
+    #[error("model `{model}` predicts one class or number, but the examples have tags; `tags` predicts them")]
+    HasTags {
+        /// Which model.
+        model: &'static str,
+    },
     /// There is nothing to average.
     #[error("rows {rows:?} do not lie within the {examples} examples")]
     Rows {
@@ -160,5 +204,43 @@ pub enum ModelError {
         rows: Range<usize>,
         /// How many there are.
         examples: usize,
+    },
+    /// The layers of a network do not fit the data or each other.
+    #[error("model `{model}`: {misfit}")]
+    Network {
+        /// Which model.
+        model: &'static str,
+        /// Which layer, and why.
+        misfit: motet_nn::Misfit,
+    },
+    /// The features are no images.
+    #[error("model `{model}` takes images, but {columns} features an example are not {given}; give `image = [height, width, channels]`")]
+    Image {
+        /// Which model.
+        model: &'static str,
+        /// Features of an example.
+        columns: usize,
+        /// As given, or as guessed.
+        given: String,
+    },
+    /// The features are no tokens.
+    #[error("model `{model}` takes tokens from 0 to {}, but example {example} has {token}", vocabulary.saturating_sub(1))]
+    Token {
+        /// Which model.
+        model: &'static str,
+        /// Which example.
+        example: usize,
+        /// What it has.
+        token: f64,
+        /// How many there are.
+        vocabulary: usize,
+    },
+    /// There is nothing to predict.
+    #[error("model `{model}` predicts each next token and needs at least 2 a row, but there are {columns}")]
+    Short {
+        /// Which model.
+        model: &'static str,
+        /// Tokens of a row.
+        columns: usize,
     },
 }

@@ -1,21 +1,32 @@
 //! Where problems come from: files, generators, formulas. One file each, one line in the list.
 
+mod curvatures;
+mod gaussian_classes;
+mod images;
 mod libsvm;
 mod open;
 mod synthetic;
+mod tags;
+mod text;
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
-use motet_core::{Input, Seed, Shard, Vector};
+use motet_core::{Input, Population, Seed, Shard, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
+pub use curvatures::Curvatures;
+pub use gaussian_classes::GaussianClasses;
+pub use images::SyntheticImages;
 pub use libsvm::{LabelMode, Libsvm};
 use motet_core::Card;
 pub use synthetic::Synthetic;
+pub use tags::SyntheticTags;
+pub use text::SyntheticText;
 
 /// What a source may use.
 pub(crate) struct Place<'a> {
@@ -38,6 +49,13 @@ pub(crate) enum Material {
     Functions {
         /// One per client.
         shards: Vec<Shard>,
+        /// Where runs start.
+        start: Vector,
+    },
+    /// Clients that are made from their numbers when they are asked for.
+    Population {
+        /// All of them.
+        population: Arc<dyn Population>,
         /// Where runs start.
         start: Vector,
     },
@@ -105,10 +123,15 @@ impl Source {
 sources! {
     "libsvm" => Libsvm,
     "synthetic" => Synthetic,
+    "gaussian-classes" => GaussianClasses,
+    "synthetic-images" => SyntheticImages,
+    "synthetic-text" => SyntheticText,
+    "synthetic-tags" => SyntheticTags,
     "quadratics" => Quadratics,
     "mean-estimation" => MeanGroups,
     "q2" => Q2,
     "q2s" => Q2s,
     "q3" => Q3,
     "lrs" => Lrs,
+    "curvatures" => Curvatures,
 }

@@ -36,6 +36,7 @@ impl LabelShards {
         match &data.targets {
             Targets::Classes { labels, .. } => rows.sort_by_key(|&row| labels[row as usize]),
             Targets::Numbers(numbers) => rows.sort_by(|&a, &b| numbers[a as usize].total_cmp(&numbers[b as usize])),
+            Targets::Tags { starts, tags, .. } => rows.sort_by_key(|&row| tags[starts[row as usize]..].first()),
         }
         let mut shards = blocks(&rows, clients * self.shards.get() as usize);
         rng.shuffle(&mut shards);

@@ -127,6 +127,10 @@ impl Objective for Quadratic {
         self.apply(v.f64s(), out.f64s_mut());
     }
 
+    fn quadratic(&self) -> bool {
+        true
+    }
+
     fn constants(&self) -> Constants {
         *self.constants.get_or_init(|| {
             let found = spectrum(self.dim(), Ends::Both, |v, out| self.apply(v, out));

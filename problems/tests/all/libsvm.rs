@@ -36,7 +36,7 @@ fn read(text: &str) -> Result<Dataset, String> {
 fn labels(text: &str) -> (Vec<u32>, u32) {
     match read(text).unwrap().targets {
         Targets::Classes { labels, classes } => (labels, classes),
-        Targets::Numbers(numbers) => panic!("numbers {numbers:?}"),
+        other => panic!("no classes but {other:?}"),
     }
 }
 

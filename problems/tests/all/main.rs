@@ -5,6 +5,8 @@ mod derivatives;
 mod formulas;
 mod libsvm;
 mod mushrooms;
+mod networks;
+mod population;
 mod problem;
 mod real_files;
 mod reference;

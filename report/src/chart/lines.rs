@@ -2,6 +2,7 @@
 
 use crate::chart::frame::{Area, FONT, Frame, px};
 use crate::chart::legend;
+use crate::chart::level::Level;
 use crate::chart::scale::Scale;
 use crate::chart::theme::{Ink, Style, Theme};
 use crate::chart::trace::{Pixel, height, path, simplify};
@@ -17,6 +18,8 @@ pub(crate) struct Plot {
     pub(crate) y: (String, Scale),
     pub(crate) lines: Vec<Line>,
     pub(crate) notes: Vec<Note>,
+    /// Drawn behind the lines.
+    pub(crate) levels: Vec<Level>,
     /// What comes before a value of x where it is read off: `round`, `α =`.
     pub(crate) unit: &'static str,
     /// Said below the picture: what the reader has to know to read it.
@@ -117,6 +120,7 @@ impl Plot {
             m.leaf("rect", &[("width", &"100%"), ("height", &"100%"), ("fill", &theme.paint(Ink::Surface))]);
         }
         frame.draw(&mut m, theme);
+        self.levels.iter().for_each(|level| level.draw(&mut m, &frame, theme));
         let clip = format!("clip-{}", self.name);
         m.open("clipPath", &[("id", &clip)]);
         let (width, height) = (px(area.width + 12.0), px(area.height + 12.0)); // room for marks at the ends

@@ -17,9 +17,13 @@ pub(crate) fn simplify(points: &[Pixel]) -> Vec<Pixel> {
     keep[points.len() - 1] = true;
     let mut spans = vec![(0, points.len() - 1)];
     while let Some((from, to)) = spans.pop() {
-        let apart = |k: usize| distance(points[k], points[from], points[to]);
-        let Some(far) = (from + 1..to).max_by(|&a, &b| apart(a).total_cmp(&apart(b))) else { continue };
-        if apart(far) > TOLERANCE {
+        let apart = distances(points[from], points[to]);
+        let farther = |most: (usize, f64), k: usize| {
+            let apart = apart(points[k]);
+            if apart >= most.1 { (k, apart) } else { most }
+        };
+        let (far, most) = (from + 1..to).fold((from, 0.0), farther);
+        if most > TOLERANCE {
             keep[far] = true;
             spans.extend([(from, far), (far, to)]);
         }
@@ -43,10 +47,15 @@ pub(crate) fn height(points: &[Pixel], x: f64) -> Option<f64> {
     Some(a.1 + (b.1 - a.1) * (x - a.0) / (b.0 - a.0))
 }
 
-fn distance(p: Pixel, a: Pixel, b: Pixel) -> f64 {
+/// How far a point lies from the line through `a` and `b`.
+fn distances(a: Pixel, b: Pixel) -> impl Fn(Pixel) -> f64 {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let length = dx.hypot(dy);
-    if length == 0.0 { (p.0 - a.0).hypot(p.1 - a.1) } else { (dx * (a.1 - p.1) - dy * (a.0 - p.0)).abs() / length }
+    let scale = if length == 0.0 { 0.0 } else { 1.0 / length };
+    move |p: Pixel| {
+        let (x, y) = (a.0 - p.0, a.1 - p.1);
+        if length == 0.0 { x.hypot(y) } else { (dx * y - dy * x).abs() * scale }
+    }
 }
 
 #[cfg(test)]

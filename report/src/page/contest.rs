@@ -2,11 +2,10 @@
 
 use motet_core::larger_is_better;
 
-use crate::chart::sample;
 use crate::figures;
 use crate::markup::Markup;
 use crate::mixture::{Contest, Role, better, gain, judging};
-use crate::page::tabs::{Switch, figure, open_panel};
+use crate::page::tabs::{Switch, figure, legend, open_panel};
 use crate::{Comparison, number};
 
 pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
@@ -74,21 +73,4 @@ fn answer(contest: &Contest) -> String {
     };
     let verdict = if beats { "The mixture wins" } else { "Here the mixture does not win" };
     format!("{verdict}: its {} is {}.{seeds}", figures::title(metric), parts.join(" and "))
-}
-
-/// Only where there is something to tell apart.
-fn legend(m: &mut Markup, metric: &str, lines: &[crate::chart::Line]) {
-    if lines.len() < 2 {
-        return;
-    }
-    open_panel(m, "div", &[("metric", metric)]);
-    m.open("ul", &[("class", &"legend flat")]);
-    for line in lines {
-        m.open("li", &[]);
-        m.raw(&sample(line.style));
-        m.text(&line.label);
-        m.close();
-    }
-    m.close();
-    m.close();
 }

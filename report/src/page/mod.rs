@@ -6,6 +6,8 @@ mod contest;
 mod curves;
 mod finals;
 mod header;
+mod merit;
+mod sweeps;
 mod tabs;
 
 use crate::Comparison;
@@ -19,8 +21,10 @@ pub(crate) const SECTIONS: &[fn(&mut Markup, &Comparison<'_>)] = &[
     contest::write,
     claims::write,
     curves::write,
+    sweeps::write,
     finals::write,
     clients::write,
+    merit::write,
     header::write_details,
     header::write_footer,
 ];

@@ -1,6 +1,6 @@
 //! Panels of which one is shown, and the switches that choose it. Without a script all are shown.
 
-use crate::chart::Plot;
+use crate::chart::{Line, Plot, sample};
 use crate::markup::Markup;
 
 /// More choices than this become a list to pull down.
@@ -53,4 +53,21 @@ pub(crate) fn figure(m: &mut Markup, plot: &Plot, choice: &[(&str, &str)]) {
 pub(crate) fn open_panel(m: &mut Markup, tag: &'static str, choice: &[(&str, &str)]) {
     let when = choice.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
     m.open(tag, &[("class", &"panel"), ("data-when", &when)]);
+}
+
+/// What the lines of a metric's picture are; only where there is something to tell apart.
+pub(crate) fn legend(m: &mut Markup, metric: &str, lines: &[Line]) {
+    if lines.len() < 2 {
+        return;
+    }
+    open_panel(m, "div", &[("metric", metric)]);
+    m.open("ul", &[("class", &"legend flat")]);
+    for line in lines {
+        m.open("li", &[]);
+        m.raw(&sample(line.style));
+        m.text(&line.label);
+        m.close();
+    }
+    m.close();
+    m.close();
 }

@@ -145,3 +145,11 @@ fn weights_count_as_repeated_clients_do() {
     close(weighted.scales().centres, repeated.scales().centres);
     close(weighted.scales().curvatures, repeated.scales().curvatures);
 }
+
+#[test]
+fn slopes_at_zero_tell_the_centres() {
+    let q2 = Ensemble::from_slopes([(vec![1.0], vec![-1.0]), (vec![2.0], vec![-1.0])]).unwrap();
+    close(q2.minimiser()[0], 2.0 / 3.0);
+    close(q2.mean_centre()[0], 0.75);
+    assert_eq!((q2.scales().centres, q2.scales().curvatures), (0.25, 0.5));
+}

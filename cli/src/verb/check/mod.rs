@@ -2,6 +2,7 @@
 
 mod acceleration;
 mod budget;
+mod local_updates;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,6 +67,7 @@ impl CheckArgs {
             }
         }
         let accelerations = acceleration::accelerations(&simulation)?;
+        let local_updates = local_updates::of(simulation.problems(), &experiment.methods);
         let memory: u64 = simulation.problems().iter().map(|b| b.problem.memory_bytes).sum();
         let total: f64 = estimates.iter().map(|e| e.seconds).sum::<f64>() * experiment.seeds.len() as f64;
         let json = json!({
@@ -73,10 +75,13 @@ impl CheckArgs {
             "problems": manifest.problems,
             "methods": estimates,
             "acceleration": accelerations,
+            "local_updates": local_updates,
             "estimate": { "runs": manifest.runs.len(), "memory_bytes": memory, "seconds": total },
         });
-        console
-            .result(&json, || page(&experiment, &manifest.problems, &acceleration::table(&accelerations), &estimates, &json["estimate"]));
+        console.result(&json, || {
+            let theory = acceleration::table(&accelerations) + &local_updates::table(&local_updates);
+            page(&experiment, &manifest.problems, &theory, &estimates, &json["estimate"])
+        });
         Ok(true)
     }
 }

@@ -64,7 +64,7 @@ impl<'a> Setup<'a> {
             let l = self.lab.clients[i].constants().smoothness.unwrap();
             let motet_core::Rate::Given(p) = method.p else { panic!("planted clients need p") };
             let mut bytes = vec![1, 0, 0, 0, 0]; // one version, before the first slot
-            Client { h: h.clone(), sent: None, step: 1.0 / l, p: *p, pace: 1.0 }.encode(&mut bytes);
+            Client { h: h.clone(), sent: None, step: 1.0 / l, p: *p, pace: 1.0, slow: 1.0 }.encode(&mut bytes);
             bytes.extend([0; 17]); // no buffers, no work
             store.put(ClientId(i as u32), Kept::decode(&mut Reader::new(&bytes)).unwrap()).unwrap();
         }

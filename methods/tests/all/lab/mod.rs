@@ -131,6 +131,21 @@ impl Lab {
     }
 }
 
+/// The shared model after some rounds from zeros, and what every client deploys then.
+pub fn deployed<A: Algorithm + Clone>(lab: &Lab, method: &A, rounds: u64) -> (Vector, Vec<Vector>) {
+    let method = Arc::new(method.clone());
+    let mut fleet = Inline::new(lab.host(&method));
+    let plan = Plan { rhythm: motet_core::Rhythm::Never, ..Plan::new(rounds, Seed(1)) };
+    let trained = train(&*method, lab.zeros(), &plan, &mut fleet, &mut Vec::<Row>::new()).unwrap();
+    assert_eq!(trained.outcome, motet_core::Outcome::Finished);
+    let to: Vec<_> = (0..lab.clients.len() as u32).map(ClientId).collect();
+    let (shared, look) = (|id: ClientId| method.shared(&trained.server, id), Look { model: true, ..Look::default() });
+    let probe = Probe { round: rounds, to: &to, shared: &shared, heard: &trained.heard, look, reference: None };
+    let mut models = vec![];
+    fleet.probe(&probe, &mut |_, score| models.extend(score.model)).unwrap();
+    (shared(ClientId(0)).clone(), models)
+}
+
 /// The mean of some vectors.
 pub fn mean(of: &[Vector]) -> Vector {
     let mut mean = motet_core::Mean::like(&of[0]);

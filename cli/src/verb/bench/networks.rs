@@ -1,0 +1,79 @@
+//! FedAvg on networks.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use motet_core::{Host, Memo, Plan, Rhythm, Seed, train};
+use motet_methods::fedavg::Fedavg;
+use motet_problems::{Problem, ProblemConfig};
+use motet_runtime::{Memory, Pool, Threads};
+use serde_json::{Value, json};
+
+use super::sgemm::peak_gflops;
+use super::{Stopwatch, Timing, median, odd, peak_memory_mb};
+use crate::error::Error;
+
+/// Rounds before the clock starts.
+const WARM_UP: u64 = 2;
+/// Clients whose loss is looked at in the end.
+const JUDGED: u32 = 10;
+
+/// Operations of one example of the CNN, forward and back: each product twice its size, three times in all, but for the
+/// images, whose slopes nobody wants.
+const CNN_OPERATIONS: f64 = 2.0 * (2.0 * 784.0 * 25.0 * 32.0 + 3.0 * (196.0 * 800.0 * 64.0 + 3136.0 * 512.0 + 512.0 * 62.0));
+
+pub(super) fn cnn(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
+    let peak = peak_gflops(&pool);
+    let problem = json!({
+        "source": {"kind": "synthetic-images", "clients": 100, "examples": 100, "side": 28, "classes": 62, "signal": 0.5},
+        "model": {"kind": "cnn"},
+    });
+    let method = json!({"gamma": 0.05, "steps": {"epochs": 2}, "batch": 20, "sampling": {"clients": 10}});
+    let timing = time("cnn", &problem, method, pool, rounds, 10 * 10 * 20)?;
+    let gflops = Some(CNN_OPERATIONS * timing.examples_per_second / 1e9);
+    Ok(Timing { gflops, sgemm_gflops: Some(peak), ..timing })
+}
+
+pub(super) fn lstm(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
+    let problem = json!({
+        "source": {"kind": "synthetic-text", "clients": 100, "examples": 40, "length": 80, "vocabulary": 90},
+        "model": {"kind": "char-lstm"},
+    });
+    let method = json!({"gamma": 0.5, "batch": 4, "sampling": {"clients": 10}});
+    time("lstm", &problem, method, pool, rounds, 10 * 10 * 4)
+}
+
+pub(super) fn tiny(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
+    let problem = json!({
+        "source": {"kind": "synthetic", "clients": 10_000, "examples": 20, "features": 60, "classes": 10, "heterogeneity": 0.0},
+        "model": {"kind": "mlp", "sizes": []},
+    });
+    let method = json!({"gamma": 0.1, "batch": 10, "sampling": {"clients": 100}});
+    time("tiny", &problem, method, pool, rounds, 100 * 20)
+}
+
+pub(super) fn mlp(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
+    let problem = json!({
+        "source": {"kind": "synthetic", "clients": 1, "examples": 50, "features": 1, "classes": 2, "heterogeneity": 0.0},
+        "model": {"kind": "mlp", "sizes": [40, 40], "activation": "tanh"},
+    });
+    let method = json!({"gamma": 0.01, "steps": {"epochs": 1000}, "batch": 50});
+    time("mlp", &problem, method, pool, rounds, 1000 * 50)
+}
+
+fn time(name: &'static str, problem: &Value, method: Value, pool: Arc<Pool>, rounds: u64, examples: u64) -> Result<Timing, Error> {
+    let config: ProblemConfig = serde_json::from_value(problem.clone()).map_err(|e| odd(&e))?;
+    let problem = Problem::build(&config, Path::new("."), 1).map_err(|e| odd(&e))?;
+    let method: Arc<Fedavg> = Arc::new(serde_json::from_value(method).map_err(|e| odd(&e))?);
+    let host = Host::new(Arc::clone(&method), problem.population, Arc::new(Memory::default()), Arc::<Memo>::default(), Seed(1));
+    let plan = Plan { rhythm: Rhythm::At(vec![]), probe_clients: Some(JUDGED), ..Plan::new(WARM_UP + rounds, Seed(1)) };
+    let threads = pool.threads();
+    let mut fleet = Stopwatch { inner: Threads::new(host, pool), laps: Vec::with_capacity((WARM_UP + rounds) as usize + 2) };
+    let mut rows = vec![];
+    train(&*method, problem.start, &plan, &mut fleet, &mut rows).map_err(|source| Error::Run { label: name.into(), seed: 1, source })?;
+    let seconds_per_round = median(fleet.laps().skip(WARM_UP as usize).collect());
+    let loss = rows.last().and_then(|row| row.metrics.get("loss")).copied().unwrap_or(f64::NAN);
+    let examples_per_second = examples as f64 / seconds_per_round;
+    let peak_memory_mb = peak_memory_mb();
+    Ok(Timing { workload: name, threads, rounds, seconds_per_round, examples_per_second, peak_memory_mb, loss, ..Timing::default() })
+}

@@ -1,0 +1,129 @@
+//! APFL: each client deploys a mixture of the shared model and one of its own, and may learn how much of each.
+//!
+//! Deng, Kamani, Mahdavi. *Adaptive Personalized Federated Learning*. 2020.
+//!
+//! ```text
+//! round    1  draw clients S
+//!          2  each i in S starts at wᵢ = w and repeats, batch after batch B:
+//!          3      g = ∇fᵢ(αᵢ vᵢ + (1 − αᵢ) wᵢ; B)
+//!          4      if α is learnt: αᵢ ← αᵢ − s ⟨vᵢ − wᵢ, g⟩, cut to [0, 1]
+//!          5      vᵢ ← vᵢ − s αᵢ g
+//!          6      wᵢ ← wᵢ − s ∇fᵢ(wᵢ; B)
+//!          7  w ← Σ wᵢ/|S|
+//! deploy   8  αᵢ vᵢ + (1 − αᵢ) w
+//! ```
+//!
+//! All gradients of a step are taken at the step's beginning, the weight of line 5 included. vᵢ starts at the first w that
+//! the client hears and never leaves it. With αᵢ > 0 and without held-out data the mixture tends to the pure local model,
+//! whatever w is: what is learnt together matters only on the way there. αᵢ = 0 is FedAvg.
+
+use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Round, Sampling, Site, Vector, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, refuse_alpha, words};
+use crate::registry::{Card, Method};
+
+/// Adaptive mixtures.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Apfl {
+    /// αᵢ, or where it starts: the share of the client's own model.
+    pub alpha: PerClient<Fraction>,
+    /// Is αᵢ learnt?
+    #[serde(default)]
+    pub learn_alpha: bool,
+    /// s
+    pub step: Positive,
+    /// How much local training.
+    #[serde(default = "Amount::one_epoch")]
+    pub steps: Amount,
+    /// |B|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// S
+    #[serde(default)]
+    pub sampling: Sampling,
+}
+
+impl Method for Apfl {
+    const CARD: Card = Card {
+        name: "apfl",
+        about: "mixtures of the shared model and one of the client's own, both trained at once",
+        paper: "Deng, Kamani, Mahdavi 2020",
+        parameters: &[
+            ("alpha", "share of the client's OWN model (in flix it is that of the shared one): a number, or { per_client = [...] }"),
+            ("learn_alpha", "true: alpha starts there and is learnt; default false"),
+            words::STEP,
+            words::STEPS,
+            words::BATCH,
+            words::SAMPLING,
+        ],
+        example: r#"{"alpha":0.5,"learn_alpha":true,"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
+    };
+}
+
+wire! {
+    /// What a client keeps.
+    pub struct Client {
+        /// vᵢ, once the client was asked.
+        pub v: Option<Vector>,
+        /// αᵢ
+        pub alpha: f64,
+    }
+}
+
+impl Algorithm for Apfl {
+    type Ask = Train;
+    type Reply = Trained;
+    /// w
+    type Server = Vector;
+    type Client = Client;
+
+    fn server(&self, start: Vector) -> Vector {
+        start
+    }
+
+    fn client(&self, site: &mut Site<'_>) -> Client {
+        Client { v: None, alpha: *self.alpha.of(site.id) }
+    }
+
+    fn round(&self, w: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let cohort = round.sample(&self.sampling); // line 1
+        *w = average(w, &cohort, Weights::Uniform, round)?; // line 7
+        Ok(())
+    }
+
+    fn answer(&self, me: &mut Client, Train { x }: &Train, site: &mut Site<'_>) -> Trained {
+        let Client { v, alpha } = me;
+        let v = v.get_or_insert_with(|| x.clone());
+        let (mut w, mut g, mut h) = (x.clone(), x.zeros_like(), x.zeros_like()); // line 2
+        let local = LocalSteps { step: *self.step, steps: self.steps, batch: self.batch };
+        local.walk(site, |train, rows, buffers| {
+            train.train_into(&w, rows, buffers, &mut h);
+            train.gradient_into(&Vector::mix(*alpha, v, &w), rows, &mut g); // line 3
+            let weight = *alpha;
+            if self.learn_alpha {
+                *alpha = (weight - *self.step * (v.dot(&g) - w.dot(&g))).clamp(0.0, 1.0); // line 4
+            }
+            v.axpy(-*self.step * weight, &g); // line 5
+            w.axpy(-*self.step, &h); // line 6
+        });
+        Trained::new(w, site.train.samples())
+    }
+
+    fn shared<'a>(&self, w: &'a Vector, _: ClientId) -> &'a Vector {
+        w
+    }
+
+    fn mixes(&self) -> bool {
+        false
+    }
+
+    fn personal(&self, me: &Client, w: &Vector, _: &mut Site<'_>) -> Vector {
+        me.v.as_ref().map_or_else(|| w.clone(), |v| Vector::mix(me.alpha, v, w)) // line 8
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        refuse_alpha(&self.alpha, clients).or_else(|| self.sampling.refuse(clients))
+    }
+}

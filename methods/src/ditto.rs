@@ -1,0 +1,123 @@
+//! Ditto: a personal model beside the shared one, held near it.
+//!
+//! Li, Hu, Beirami, Smith. *Ditto: Fair and Robust Federated Learning Through Personalization*. ICML 2021.
+//!
+//! ```text
+//! round    1  draw clients S
+//!          2  each i in S trains the shared model as FedAvg does: from y = x, y ← y − s ∇fᵢ(y; B)
+//!          3  and its own: vᵢ ← vᵢ − sᵥ (∇fᵢ(vᵢ; B) + λ (vᵢ − x))
+//!          4  x ← Σ wᵢ yᵢ / Σ wᵢ over S
+//! deploy   5  vᵢ; x where a client was never asked
+//! ```
+//!
+//! vᵢ starts at the first x that the client hears. λ = 0 ends at pure local models, large λ at the shared one. Personal
+//! models are never sent: the shared one, and the messages, are those of FedAvg.
+
+use motet_core::{Abort, Algorithm, ClientId, NonNegative, Positive, Round, Sampling, Site, Vector};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
+use crate::registry::{Card, Method};
+
+/// A personal model beside the shared one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ditto {
+    /// λ
+    pub lambda: NonNegative,
+    /// s
+    pub step: Positive,
+    /// Local training of the shared model.
+    #[serde(default = "Amount::one_epoch")]
+    pub steps: Amount,
+    /// sᵥ; s if absent.
+    #[serde(default)]
+    pub personal_step: Option<Positive>,
+    /// Local training of the personal model; as that of the shared one if absent.
+    #[serde(default)]
+    pub personal_steps: Option<Amount>,
+    /// |B|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// S
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// wᵢ
+    #[serde(default = "Weights::uniform")]
+    pub weights: Weights,
+}
+
+impl Method for Ditto {
+    const CARD: Card = Card {
+        name: "ditto",
+        about: "federated averaging, and beside it a personal model held near the shared one",
+        paper: "Li, Hu, Beirami, Smith 2021",
+        parameters: &[
+            ("lambda", "how strongly personal models are held near the shared one, from 0"),
+            words::STEP,
+            words::STEPS,
+            ("personal_step", "stepsize of the personal model (default: step)"),
+            ("personal_steps", "steps of the personal model per round: a number, or { epochs = n } (default: steps)"),
+            words::BATCH,
+            words::SAMPLING,
+            words::WEIGHTS,
+        ],
+        example: r#"{"lambda":0.5,"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
+    };
+}
+
+impl Algorithm for Ditto {
+    type Ask = Train;
+    type Reply = Trained;
+    /// x
+    type Server = Vector;
+    /// vᵢ, once the client was asked.
+    type Client = Option<Vector>;
+
+    fn server(&self, start: Vector) -> Vector {
+        start
+    }
+
+    fn client(&self, _: &mut Site<'_>) -> Option<Vector> {
+        None
+    }
+
+    fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let cohort = round.sample(&self.sampling); // line 1
+        *x = average(x, &cohort, self.weights, round)?; // line 4
+        Ok(())
+    }
+
+    fn answer(&self, own: &mut Option<Vector>, Train { x }: &Train, site: &mut Site<'_>) -> Trained {
+        let common = LocalSteps { step: *self.step, steps: self.steps, batch: self.batch };
+        let personal = LocalSteps {
+            step: *self.personal_step.unwrap_or(self.step),
+            steps: self.personal_steps.unwrap_or(self.steps),
+            batch: self.batch,
+        };
+        let mut y = x.clone();
+        common.descend(site, &mut y, |_, _| {}); // line 2
+        let v = own.get_or_insert_with(|| x.clone());
+        personal.descend(site, v, |v, g| {
+            g.axpy(*self.lambda, v); // line 3
+            g.axpy(-*self.lambda, x);
+        });
+        Trained::new(y, site.train.samples())
+    }
+
+    fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {
+        x
+    }
+
+    fn mixes(&self) -> bool {
+        false
+    }
+
+    fn personal(&self, own: &Option<Vector>, x: &Vector, _: &mut Site<'_>) -> Vector {
+        own.as_ref().unwrap_or(x).clone() // line 5
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        self.sampling.refuse(clients)
+    }
+}

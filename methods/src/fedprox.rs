@@ -1,0 +1,96 @@
+//! FedProx: federated averaging whose clients are held near the shared model.
+//!
+//! Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith. *Federated Optimization in Heterogeneous Networks*. MLSys 2020.
+//!
+//! ```text
+//! round    1  draw clients S
+//!          2  each i in S walks from y = x: y ← y − s (∇fᵢ(y; B) + μ (y − x))
+//!          3  x ← Σ wᵢ yᵢ / Σ wᵢ over S
+//! ```
+//!
+//! Line 2 approximates argmin fᵢ(y) + μ/2 |y − x|², ever better with more steps. With exact minimisers the fixed point is
+//! that of the Moreau envelopes, not the minimiser of 1/n Σ fᵢ. μ = 0 is FedAvg. The paper draws clients by their
+//! numbers of examples and averages plainly; drawing plainly and weighing by examples (`weights`) has the same mean.
+
+use motet_core::{Abort, Algorithm, ClientId, NonNegative, Positive, Round, Sampling, Site, Vector};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
+use crate::registry::{Card, Method};
+
+/// Federated averaging with a proximal term.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fedprox {
+    /// μ
+    pub mu: NonNegative,
+    /// s
+    pub step: Positive,
+    /// How much local training.
+    #[serde(default = "Amount::one_epoch")]
+    pub steps: Amount,
+    /// |B|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// S
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// wᵢ
+    #[serde(default = "Weights::uniform")]
+    pub weights: Weights,
+}
+
+impl Method for Fedprox {
+    const CARD: Card = Card {
+        name: "fedprox",
+        about: "federated averaging whose clients are held near the shared model by a proximal term (mu = 0: FedAvg)",
+        paper: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith 2020",
+        parameters: &[
+            ("mu", "strength of the proximal term, from 0"),
+            words::STEP,
+            words::STEPS,
+            words::BATCH,
+            words::SAMPLING,
+            words::WEIGHTS,
+        ],
+        example: r#"{"mu":0.5,"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
+    };
+}
+
+impl Algorithm for Fedprox {
+    type Ask = Train;
+    type Reply = Trained;
+    /// x
+    type Server = Vector;
+    type Client = ();
+
+    fn server(&self, start: Vector) -> Vector {
+        start
+    }
+
+    fn client(&self, _: &mut Site<'_>) {}
+
+    fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let cohort = round.sample(&self.sampling); // line 1
+        *x = average(x, &cohort, self.weights, round)?; // line 3
+        Ok(())
+    }
+
+    fn answer(&self, _: &mut (), Train { x }: &Train, site: &mut Site<'_>) -> Trained {
+        let local = LocalSteps { step: *self.step, steps: self.steps, batch: self.batch };
+        let mut y = x.clone();
+        local.descend(site, &mut y, |y, g| {
+            g.axpy(*self.mu, y); // line 2
+            g.axpy(-*self.mu, x);
+        });
+        Trained::new(y, site.train.samples())
+    }
+
+    fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {
+        x
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        self.sampling.refuse(clients)
+    }
+}

@@ -1,0 +1,109 @@
+//! Fine-tuning: a shared model by federated averaging, and some local steps from it before it is deployed.
+//!
+//! The baseline of every paper on personalisation; Proposition 1 of Gasanov, Khaled, Horváth, Richtárik. *FLIX: A Simple and
+//! Communication-Efficient Alternative to Local Methods in Federated Learning*. AISTATS 2022.
+//!
+//! ```text
+//! round    1  draw clients S
+//!          2  each i in S walks from y = x: y ← y − s ∇fᵢ(y; B)
+//!          3  x ← Σ wᵢ yᵢ / Σ wᵢ over S
+//! deploy   4  z = x, and H times z ← z − t ∇fᵢ(z; B)
+//! ```
+//!
+//! On a quadratic, line 4 with whole gradients is the mixture (I − J) xᵢ* + J x with J = (I − t Aᵢ)^H: FLIX replaces the
+//! matrix J by a number. Tuning uses the client's training data and is never booked: it happens once, after the run.
+
+use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Sampling, Site, Vector};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
+use crate::registry::{Card, Method};
+
+/// Federated averaging, then local steps.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finetune {
+    /// s
+    pub step: Positive,
+    /// Local training in each round.
+    #[serde(default = "Amount::one_epoch")]
+    pub steps: Amount,
+    /// t; s if absent.
+    #[serde(default)]
+    pub tune_step: Option<Positive>,
+    /// H, or epochs.
+    pub tune: Amount,
+    /// |B|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// S
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// wᵢ
+    #[serde(default = "Weights::uniform")]
+    pub weights: Weights,
+}
+
+impl Method for Finetune {
+    const CARD: Card = Card {
+        name: "finetune",
+        about: "federated averaging, and local steps from the shared model before it is deployed",
+        paper: "the baseline of every comparison; Gasanov, Khaled, Horváth, Richtárik 2022, Proposition 1",
+        parameters: &[
+            words::STEP,
+            words::STEPS,
+            ("tune_step", "stepsize of the tuning (default: step)"),
+            ("tune", "local steps before deployment: a number, or { epochs = n }"),
+            words::BATCH,
+            words::SAMPLING,
+            words::WEIGHTS,
+        ],
+        example: r#"{"step":0.1,"steps":3,"tune":5,"batch":2,"sampling":{"clients":2}}"#,
+    };
+}
+
+impl Algorithm for Finetune {
+    type Ask = Train;
+    type Reply = Trained;
+    /// x
+    type Server = Vector;
+    type Client = ();
+
+    fn server(&self, start: Vector) -> Vector {
+        start
+    }
+
+    fn client(&self, _: &mut Site<'_>) {}
+
+    fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let cohort = round.sample(&self.sampling); // line 1
+        *x = average(x, &cohort, self.weights, round)?; // line 3
+        Ok(())
+    }
+
+    fn answer(&self, _: &mut (), Train { x }: &Train, site: &mut Site<'_>) -> Trained {
+        let local = LocalSteps { step: *self.step, steps: self.steps, batch: self.batch };
+        let mut y = x.clone();
+        local.descend(site, &mut y, |_, _| {}); // line 2
+        Trained::new(y, site.train.samples())
+    }
+
+    fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {
+        x
+    }
+
+    fn mixes(&self) -> bool {
+        false
+    }
+
+    fn personal(&self, _: &(), x: &Vector, site: &mut Site<'_>) -> Vector {
+        let local = LocalSteps { step: *self.tune_step.unwrap_or(self.step), steps: self.tune, batch: self.batch };
+        let mut z = x.clone();
+        local.descend(site, &mut z, |_, _| {}); // line 4
+        z
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        self.sampling.refuse(clients)
+    }
+}

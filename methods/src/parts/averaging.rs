@@ -1,0 +1,44 @@
+//! The server of FedAvg and its kin: hand out a model, average what comes back.
+
+use motet_core::{Abort, Algorithm, Cohort, Mean, Round, Vector, message};
+
+use super::Weights;
+
+message! {
+    /// Server to client: work on this.
+    pub struct Train {
+        /// The shared model.
+        pub x: Vector,
+    }
+}
+
+message! {
+    /// Client to server: what became of it.
+    pub struct Trained {
+        /// The client's copy of the shared model, after its work.
+        pub y: Vector,
+        /// How many examples the client has.
+        pub examples: u32,
+    }
+}
+
+impl Trained {
+    /// A model and the number of examples behind it.
+    pub fn new(y: Vector, samples: usize) -> Self {
+        Self { y, examples: u32::try_from(samples).unwrap_or(u32::MAX) }
+    }
+}
+
+/// The mean of what the cohort makes of x; x itself if nobody is asked.
+pub fn average<A: Algorithm<Ask = Train, Reply = Trained>>(
+    x: &Vector,
+    cohort: &Cohort,
+    weights: Weights,
+    round: &mut Round<'_, A>,
+) -> Result<Vector, Abort> {
+    let mut mean = Mean::like(x);
+    round.ask(cohort, Train { x: x.clone() }, |id, Trained { y, examples }| {
+        mean.add(cohort.weight(id) * weights.of(examples), &y);
+    })?;
+    Ok(if mean.weight() > 0.0 { mean.finish() } else { x.clone() })
+}

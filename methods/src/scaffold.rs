@@ -1,0 +1,162 @@
+//! SCAFFOLD: local steps whose drift is corrected by control variates.
+//!
+//! Karimireddy, Kale, Mohri, Reddi, Stich, Suresh. *SCAFFOLD: Stochastic Controlled Averaging for Federated Learning*. ICML 2020.
+//!
+//! ```text
+//! before   1  c = 0, and cᵢ = 0 of every client
+//! round    2  draw clients S
+//!          3  each i in S walks K steps from y = x: y ← y − s (∇fᵢ(y; B) − cᵢ + c)
+//!          4  cᵢ⁺ = cᵢ − c + (x − y)/(K s)   ("gradient", option I: cᵢ⁺ = ∇fᵢ(x)); it sends y − x and cᵢ⁺ − cᵢ
+//!          5  x ← x + η mean over S of (y − x)
+//!          6  c ← c + 1/n Σ over S of (cᵢ⁺ − cᵢ)
+//! ```
+//!
+//! c stays the mean of all cᵢ, whoever takes part. The fixed point is the minimiser of 1/n Σ fᵢ, whatever K. Two vectors
+//! travel each way. A client drawn twice works once; line 5 then weighs it as often as it was drawn, line 6 does not.
+
+use motet_core::{Abort, Algorithm, ClientId, Mean, Positive, Round, Sampling, Site, Vector, message, wire};
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{Amount, BatchSize, LocalSteps, words};
+use crate::registry::{Card, Method};
+
+/// Local steps with control variates.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scaffold {
+    /// s
+    pub step: Positive,
+    /// η
+    #[serde(default = "one")]
+    pub server_step: Positive,
+    /// K, or epochs.
+    #[serde(default = "Amount::one_epoch")]
+    pub steps: Amount,
+    /// |B|
+    #[serde(default)]
+    pub batch: BatchSize,
+    /// S
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// How cᵢ is renewed.
+    #[serde(default)]
+    pub control: Control,
+}
+
+fn one() -> Positive {
+    Positive::new(1.0).expect("1 is positive")
+}
+
+/// How a client renews its control variate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Control {
+    /// Option II: the mean gradient of the walk, which costs nothing.
+    #[default]
+    Difference,
+    /// Option I: a whole gradient at x.
+    Gradient,
+}
+
+impl Method for Scaffold {
+    const CARD: Card = Card {
+        name: "scaffold",
+        about: "local steps whose drift is corrected by control variates, any sampling of clients",
+        paper: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh 2020",
+        parameters: &[
+            words::STEP,
+            ("server_step", "what the mean change is multiplied with (default 1)"),
+            words::STEPS,
+            words::BATCH,
+            words::SAMPLING,
+            ("control", "how control variates are renewed: \"difference\" (option II, default) or \"gradient\" (option I)"),
+        ],
+        example: r#"{"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
+    };
+}
+
+message! {
+    /// Server to client.
+    pub struct Improve {
+        /// The shared model.
+        x: Vector,
+        /// c
+        c: Vector,
+    }
+}
+
+message! {
+    /// Client to server: line 4.
+    pub struct Improvement {
+        /// y − x
+        model: Vector,
+        /// cᵢ⁺ − cᵢ
+        control: Vector,
+    }
+}
+
+wire! {
+    /// What the server keeps.
+    pub struct Server {
+        /// x
+        pub x: Vector,
+        /// c
+        pub c: Vector,
+    }
+}
+
+impl Algorithm for Scaffold {
+    type Ask = Improve;
+    type Reply = Improvement;
+    type Server = Server;
+    /// cᵢ
+    type Client = Vector;
+
+    fn server(&self, start: Vector) -> Server {
+        Server { c: start.zeros_like(), x: start } // line 1
+    }
+
+    fn client(&self, site: &mut Site<'_>) -> Vector {
+        Vector::zeros(site.train.dim(), site.train.precision()) // line 1
+    }
+
+    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let cohort = round.sample(&self.sampling); // line 2
+        let share = 1.0 / round.everyone().len().max(1) as f64;
+        let (mut mean, mut c) = (Mean::like(&s.x), s.c.clone());
+        round.ask(&cohort, Improve { x: s.x.clone(), c: s.c.clone() }, |id, Improvement { model, control }| {
+            mean.add(cohort.weight(id), &model);
+            c.axpy(share, &control); // line 6
+        })?;
+        s.x.axpy(*self.server_step, &mean.finish()); // line 5
+        s.c = c;
+        Ok(())
+    }
+
+    fn answer(&self, own: &mut Vector, Improve { x, c }: &Improve, site: &mut Site<'_>) -> Improvement {
+        let shift = Vector::diff(c, own);
+        let renewed = (self.control == Control::Gradient).then(|| site.train.gradient(x)); // line 4, option I
+        let local = LocalSteps { step: *self.step, steps: self.steps, batch: self.batch };
+        let mut y = x.clone();
+        let taken = local.descend(site, &mut y, |_, g| g.axpy(1.0, &shift)); // line 3
+        let model = Vector::diff(&y, x);
+        let renewed = renewed.unwrap_or_else(|| {
+            let mut renewed = Vector::diff(own, c);
+            renewed.axpy(-1.0 / (f64::from(taken) * *self.step), &model); // line 4
+            renewed
+        });
+        let control = Vector::diff(&renewed, own);
+        *own = renewed;
+        Improvement { model, control }
+    }
+
+    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
+        &s.x
+    }
+
+    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+        let endless =
+            clients.is_none().then(|| "scaffold averages the memories of all clients: the population must have an end".to_owned());
+        endless.or_else(|| self.sampling.refuse(clients))
+    }
+}

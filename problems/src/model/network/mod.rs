@@ -1,0 +1,199 @@
+//! Networks on data: a model of `motet-nn` and a range of examples make an `Objective` and an `Exam`.
+
+mod bert;
+mod cnn;
+mod image;
+mod judge;
+mod language;
+mod mlp;
+mod resnet;
+mod task;
+
+use std::sync::{Mutex, PoisonError};
+
+use motet_core::{Batch, ClientId, Objective, Precision, Purpose, Rows, Seed, Vector};
+use motet_nn::{Inputs, Model as Layers, Workspace};
+
+pub use bert::BertClassifier;
+pub use cnn::{Cnn, CnnDropout};
+pub use language::{CharModel, WordModel};
+pub use mlp::{Activation, Mlp};
+pub use resnet::{Norm, ResNet};
+
+use super::fitted::Fitted;
+use super::{Arc, Card, Exam, Examples, Model, ModelError, Range};
+use judge::NetworkExam;
+use task::Task;
+
+/// A network as an experiment file describes it.
+pub(super) trait Architecture: Clone + Send + Sync + 'static {
+    const CARD: Card;
+    /// The layers for these examples and what is to be learnt, or why they do not fit.
+    fn build(&self, data: &Examples) -> Result<(Layers<f32>, Task), ModelError>;
+}
+
+impl<A: Architecture> Model for A {
+    const CARD: Card = A::CARD;
+
+    fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
+        Ok(self.build(data)?.0.dim())
+    }
+    fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {
+        self.fitted(data, Seed(0)).expect("the examples were found to fit").objective(rows)
+    }
+    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+        self.fitted(data, Seed(0)).expect("the examples were found to fit").exam(rows)
+    }
+    fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
+        let (layers, task) = self.build(&data)?;
+        task.check(A::CARD.name, &data)?;
+        let start = Vector::from(layers.start(&mut seed.fixed(ClientId(0), Purpose::Start)));
+        let buffers = layers.buffers();
+        let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
+        Ok(Arc::new(Arc::new(Network { layers, task, start, buffers, data, rooms: Mutex::default() })))
+    }
+}
+
+/// A network, all examples, and the workspaces: as many as there were ever threads at work.
+pub(super) struct Network {
+    layers: Layers<f32>,
+    task: Task,
+    start: Vector,
+    /// Running statistics at their start.
+    buffers: Option<Vector>,
+    data: Arc<Examples>,
+    rooms: Mutex<Vec<Workspace<f32>>>,
+}
+
+/// Examples per pass where all are asked for: large enough for fast products, small enough for the caches.
+const CHUNK: usize = 32;
+
+impl Network {
+    /// Lends a workspace.
+    fn with_room<R>(&self, work: impl FnOnce(&mut Workspace<f32>) -> R) -> R {
+        let lock = || self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut room = lock().pop().unwrap_or_default();
+        let result = work(&mut room);
+        lock().push(room);
+        result
+    }
+
+    /// Fills the workspace with rows of the data.
+    fn gather(&self, rows: impl Iterator<Item = usize>, room: &mut Workspace<f32>) {
+        room.inputs.clear();
+        room.targets.clear();
+        for row in rows {
+            self.task.add(&self.data, row, &self.layers, room);
+        }
+    }
+}
+
+impl Fitted for Arc<Network> {
+    fn start(&self) -> Vector {
+        self.start.clone()
+    }
+    fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective> {
+        Arc::new(NetworkObjective { network: Arc::clone(self), rows })
+    }
+    fn exam(&self, rows: Range<usize>) -> Arc<dyn Exam> {
+        Arc::new(NetworkExam::new(Arc::clone(self), rows))
+    }
+}
+
+/// f(x) = (1/m) Σ ℓ(scores of example j)
+struct NetworkObjective {
+    network: Arc<Network>,
+    rows: Range<usize>,
+}
+
+impl NetworkObjective {
+    /// Calls `work` with some examples at a time in a workspace; `whole` forbids cutting a batch.
+    fn chunks(&self, rows: Rows<'_>, whole: bool, mut work: impl FnMut(&Layers<f32>, &mut Workspace<f32>)) {
+        let count = self.count(rows);
+        self.network.with_room(|room| {
+            for from in (0..count).step_by(if whole { count.max(1) } else { CHUNK }) {
+                let these = from..if whole { count } else { (from + CHUNK).min(count) };
+                match rows {
+                    Rows::All => self.network.gather(these.map(|k| self.rows.start + k), room),
+                    Rows::Only(list) => self.network.gather(list[these].iter().map(|&k| self.row(k)), room),
+                }
+                work(&self.network.layers, room);
+            }
+        });
+    }
+
+    fn row(&self, number: u32) -> usize {
+        assert!((number as usize) < self.rows.len(), "a batch names the client's own rows");
+        self.rows.start + number as usize
+    }
+
+    fn count(&self, rows: Rows<'_>) -> usize {
+        match rows {
+            Rows::All => self.rows.len(),
+            Rows::Only(list) => list.len(),
+        }
+    }
+
+    /// Writes the gradient and gives the value.
+    fn differentiate(&self, x: &Vector, mut batch: Batch<'_>, g: &mut Vector) -> f64 {
+        let count = self.count(batch.rows);
+        let (x, g) = (x.f32s(), g.f32s_mut());
+        if count == 0 {
+            g.fill(0.0);
+            return 0.0;
+        }
+        let (share, mut sum, mut accumulate) = (1.0 / count as f64, 0.0, false);
+        // Statistics over a batch are over all of it.
+        let whole = self.network.buffers.is_some();
+        // The chunks of one batch must not drop the same numbers.
+        let mut noise = batch.noise.map(|noise| noise.key());
+        self.chunks(batch.rows, whole, |layers, room| {
+            let buffers = batch.buffers.as_mut().map(|buffers| buffers.f32s_mut());
+            sum += layers.gradient(x, Inputs { noise, buffers, share, accumulate }, room, g);
+            accumulate = true;
+            noise = noise.map(|key| key.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1));
+        });
+        sum * share
+    }
+}
+
+impl Objective for NetworkObjective {
+    fn dim(&self) -> usize {
+        self.network.layers.dim()
+    }
+
+    fn samples(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::F32
+    }
+
+    fn start(&self) -> Vector {
+        self.network.start.clone()
+    }
+
+    fn value(&self, x: &Vector, mut batch: Batch<'_>) -> f64 {
+        let (mut sum, count) = (0.0, self.count(batch.rows));
+        // Statistics over a batch are over all of it, unless running ones are there.
+        let whole = self.network.buffers.is_some() && batch.buffers.is_none();
+        self.chunks(batch.rows, whole, |layers, room| {
+            let buffers = batch.buffers.as_mut().map(|buffers| buffers.f32s_mut());
+            sum += layers.value(x.f32s(), Inputs { buffers, ..Inputs::default() }, room);
+        });
+        sum / count.max(1) as f64
+    }
+
+    fn gradient(&self, x: &Vector, batch: Batch<'_>, g: &mut Vector) {
+        self.differentiate(x, batch, g);
+    }
+
+    fn value_gradient(&self, x: &Vector, batch: Batch<'_>, g: &mut Vector) -> f64 {
+        self.differentiate(x, batch, g)
+    }
+
+    fn buffers(&self) -> Option<Vector> {
+        self.network.buffers.clone()
+    }
+}

@@ -1,0 +1,62 @@
+//! `kind = "resnet18"`
+
+use motet_nn::zoo::{ResNetNorm, resnet18};
+use serde::{Deserialize, Serialize};
+
+use super::image::image;
+use super::{Architecture, Card, Examples, Layers, ModelError, Task};
+
+/// ResNet-18 for small images.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ResNet {
+    /// Height, width, channels.
+    pub image: Option<[usize; 3]>,
+    /// How channels are normalised.
+    pub norm: Norm,
+    /// Groups of a group norm.
+    pub groups: usize,
+    /// Channels of the first stage.
+    pub width: usize,
+}
+
+/// How channels are normalised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Norm {
+    /// Per image.
+    #[default]
+    Group,
+    /// Over the batch; running statistics stay with the client.
+    Batch,
+}
+
+impl Default for ResNet {
+    fn default() -> Self {
+        Self { image: None, norm: Norm::Group, groups: 2, width: 64 }
+    }
+}
+
+impl Architecture for ResNet {
+    const CARD: Card = Card {
+        name: "resnet18",
+        about: "ResNet-18 for small images (He et al. 2016) with group or batch norm, in single precision",
+        parameters: &[
+            ("image", "height, width, channels; square images of 1 or 3 channels need not be told"),
+            ("norm", "\"group\" (default), or \"batch\" with running statistics that stay with the client"),
+            ("groups", "of the group norm (default 2)"),
+            ("width", "channels of the first stage (default 64)"),
+        ],
+    };
+
+    fn build(&self, data: &Examples) -> Result<(Layers<f32>, Task), ModelError> {
+        let model = Self::CARD.name;
+        let classes = data.classes().ok_or(ModelError::NeedsClasses { model })? as usize;
+        let norm = match self.norm {
+            Norm::Group => ResNetNorm::Group(self.groups),
+            Norm::Batch => ResNetNorm::Batch,
+        };
+        let layers = resnet18(image(model, self.image, data)?, classes, norm, self.width);
+        Ok((layers.map_err(|misfit| ModelError::Network { model, misfit })?, Task::Classes))
+    }
+}

@@ -1,0 +1,104 @@
+//! Gaussian classes that each client has in proportions of its own.
+//!
+//! ```text
+//! class c      mean m_c uniform on the sphere of radius s in R^d
+//! client i     label distribution pᵢ ~ Dirichlet(α, …, α)
+//! example      y ~ pᵢ,   x ~ N(m_y, I)
+//! ```
+//!
+//! s is `separation`. The classes are the same everywhere, so one model can serve all; what differs is who sees what, as in the heterogeneous
+//! classification problems that federated averaging is tried on.
+
+use std::num::NonZeroU32;
+
+use motet_core::{Positive, Rng};
+use rand_distr::Gamma;
+
+use super::{Material, Place, affordable};
+use crate::dataset::{Dataset, Targets};
+use crate::dice::{self, Step};
+use crate::error::ProblemError;
+use crate::keys::keys;
+use crate::matrix::{Dense, Matrix};
+
+keys! {
+    /// Gaussian classes that each client has in Dirichlet proportions; knows whose each example is.
+    pub struct GaussianClasses {
+        /// How many clients.
+        pub clients: NonZeroU32,
+        /// Examples per client.
+        pub examples: NonZeroU32,
+        /// d: numbers per example.
+        pub features: NonZeroU32,
+        /// How many classes; 10 unless told.
+        #[serde(default = "ten")]
+        pub classes: NonZeroU32,
+        /// Concentration of a client's labels: 0.1 is very uneven, 100 nearly even.
+        pub alpha: Positive,
+        /// Distance of the class means from 0; 2 unless told.
+        #[serde(default = "two")]
+        pub separation: Positive,
+    }
+}
+
+fn ten() -> NonZeroU32 {
+    NonZeroU32::MIN.saturating_add(9)
+}
+fn two() -> Positive {
+    Positive::new(2.0).expect("2 is positive")
+}
+
+impl GaussianClasses {
+    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        if self.classes.get() < 2 {
+            return Err(ProblemError::Value { key: "source.classes", value: "1".into(), wanted: "at least 2 to tell apart".into() });
+        }
+        affordable(&[("clients", self.clients), ("examples", self.examples), ("features", self.features)])?;
+        let [clients, examples, dim, classes] = [self.clients, self.examples, self.features, self.classes].map(|n| n.get() as usize);
+        let mut rng = dice::shared(place.seed, Step::Source);
+        let means: Vec<Vec<f64>> = (0..classes).map(|_| self.mean(dim, &mut rng)).collect();
+        let mut values = Vec::with_capacity(clients * examples * dim);
+        let (mut labels, mut keys) = (vec![], vec![]);
+        for client in 0..clients {
+            let mut rng = dice::own(place.seed, Step::Source, client);
+            let shares = self.shares(classes, &mut rng);
+            for _ in 0..examples {
+                let label = pick(&shares, &mut rng);
+                values.extend(means[label].iter().map(|m| m + rng.normal()));
+                labels.push(label as u32);
+                keys.push(client as u32);
+            }
+        }
+        let targets = Targets::Classes { labels, classes: self.classes.get() };
+        let features = Matrix::Dense(Dense { cols: dim, values });
+        Ok(Material::Examples { dataset: Dataset { features, targets, keys: Some(keys) }, inputs: Vec::new() })
+    }
+
+    fn mean(&self, dim: usize, rng: &mut Rng) -> Vec<f64> {
+        let direction: Vec<f64> = (0..dim).map(|_| rng.normal()).collect();
+        let length = direction.iter().map(|v| v * v).sum::<f64>().sqrt();
+        direction.iter().map(|v| *self.separation * v / length).collect()
+    }
+
+    /// Dirichlet(α), as Gamma variables that are not yet divided by their sum.
+    fn shares(&self, classes: usize, rng: &mut Rng) -> Vec<f64> {
+        let gamma = Gamma::new(*self.alpha, 1.0).expect("alpha is positive and finite");
+        (0..classes).map(|_| rng.draw(&gamma)).collect()
+    }
+}
+
+/// A class by its share; any, if every share underflowed to 0.
+fn pick(shares: &[f64], rng: &mut Rng) -> usize {
+    let total: f64 = shares.iter().sum();
+    if total <= 0.0 {
+        return rng.below(shares.len());
+    }
+    let mut left = rng.unit() * total;
+    for (class, share) in shares.iter().enumerate() {
+        left -= share;
+        if left < 0.0 {
+            return class;
+        }
+    }
+    shares.len() - 1
+}

@@ -1,0 +1,115 @@
+//! Made-up images whose clients draw the same classes in their own hand.
+//!
+//! ```text
+//! client i     Pᵢc = (Pc + h Vᵢc) / √(1 + h²),   Pc, Vᵢc: smooth random patterns of variance 1
+//! example      class c uniform,   x = s Pᵢc + z,   z ~ N(0, I)
+//! ```
+//!
+//! s is `signal`, h `heterogeneity`: with h = 0 all clients draw alike.
+
+use std::num::NonZeroU32;
+
+use motet_core::{NonNegative, Positive, Rng};
+
+use super::{Material, Place, affordable};
+use crate::dataset::{Dataset, Targets};
+use crate::dice::{self, Step};
+use crate::error::ProblemError;
+use crate::keys::keys;
+use crate::matrix::{Matrix, Single};
+
+keys! {
+    /// Made-up images of a few classes, which every client draws in its own hand; knows whose each example is.
+    pub struct SyntheticImages {
+        /// How many clients.
+        pub clients: NonZeroU32,
+        /// Examples per client.
+        pub examples: NonZeroU32,
+        /// Height and width in pixels; 28 unless told.
+        #[serde(default = "side")]
+        pub side: NonZeroU32,
+        /// Numbers per pixel; 1 unless told.
+        #[serde(default = "one")]
+        pub channels: NonZeroU32,
+        /// How many classes; 10 unless told.
+        #[serde(default = "ten")]
+        pub classes: NonZeroU32,
+        /// How far apart the clients' hands are; 0, all alike, unless told.
+        #[serde(default = "alike")]
+        pub heterogeneity: NonNegative,
+        /// How much stronger than the noise the patterns are; 1 unless told.
+        #[serde(default = "even")]
+        pub signal: Positive,
+    }
+}
+
+fn side() -> NonZeroU32 {
+    NonZeroU32::MIN.saturating_add(27)
+}
+fn one() -> NonZeroU32 {
+    NonZeroU32::MIN
+}
+fn ten() -> NonZeroU32 {
+    NonZeroU32::MIN.saturating_add(9)
+}
+fn alike() -> NonNegative {
+    NonNegative::new(0.0).expect("0 is not negative")
+}
+fn even() -> Positive {
+    Positive::new(1.0).expect("1 is positive")
+}
+
+impl SyntheticImages {
+    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        affordable(&[
+            ("clients", self.clients),
+            ("examples", self.examples),
+            ("side", self.side),
+            ("side", self.side),
+            ("channels", self.channels),
+        ])?;
+        let (clients, examples, classes) = (self.clients.get(), self.examples.get(), self.classes.get());
+        let cols = (self.side.get() * self.side.get() * self.channels.get()) as usize;
+        let shared = self.patterns(&mut dice::shared(place.seed, Step::Source));
+        let (h, s) = (*self.heterogeneity, *self.signal);
+        let scale = s / (1.0 + h * h).sqrt();
+        let rows = (clients * examples) as usize;
+        let (mut values, mut labels, mut keys) = (Vec::with_capacity(rows * cols), Vec::with_capacity(rows), Vec::with_capacity(rows));
+        for client in 0..clients {
+            let mut rng = dice::own(place.seed, Step::Source, client as usize);
+            let own = if h > 0.0 { self.patterns(&mut rng) } else { vec![0.0; shared.len()] };
+            for _ in 0..examples {
+                let class = rng.below(classes as usize);
+                let pattern = shared[class * cols..][..cols].iter().zip(&own[class * cols..][..cols]);
+                values.extend(pattern.map(|(p, v)| (scale * (p + h * v) + rng.normal()) as f32));
+                labels.push(class as u32);
+                keys.push(client);
+            }
+        }
+        let features = Matrix::Single(Single { cols, values });
+        let targets = Targets::Classes { labels, classes };
+        Ok(Material::Examples { dataset: Dataset { features, targets, keys: Some(keys) }, inputs: Vec::new() })
+    }
+
+    /// One pattern per class: a few random waves, of variance 1 over the pixels, so that neighbours resemble each other as
+    /// they do in images.
+    fn patterns(&self, rng: &mut Rng) -> Vec<f64> {
+        const WAVES: usize = 4;
+        let (side, channels) = (self.side.get() as usize, self.channels.get() as usize);
+        let mut all = Vec::with_capacity(self.classes.get() as usize * side * side * channels);
+        for _ in 0..self.classes.get() {
+            let waves: Vec<[f64; 3]> = (0..WAVES * channels).map(|_| [rng.normal(), rng.normal(), rng.unit()]).collect();
+            for y in 0..side {
+                for x in 0..side {
+                    for wave in waves.chunks_exact(WAVES) {
+                        let at = |k: usize| k as f64 / side as f64;
+                        let sum: f64 = wave.iter().map(|[across, down, phase]| (6.0 * (across * at(x) + down * at(y) + phase)).sin()).sum();
+                        // Each sine has mean square ½.
+                        all.push(sum / (0.5 * WAVES as f64).sqrt());
+                    }
+                }
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,83 @@
+//! Made-up text: each token mostly decides the next.
+//!
+//! ```text
+//! client i     a permutation πᵢ of the tokens: the shared π, but for a share h of the tokens, which are the client's own
+//! sequence     t₀ uniform,   tₖ₊₁ = πᵢ(tₖ), with probability `noise` uniform instead
+//! ```
+
+use std::num::NonZeroU32;
+
+use motet_core::Fraction;
+
+use super::{Material, Place, affordable};
+use crate::dataset::{Dataset, Targets};
+use crate::dice::{self, Step};
+use crate::error::ProblemError;
+use crate::keys::keys;
+use crate::matrix::{Matrix, Single};
+
+keys! {
+    /// Made-up sequences of tokens for models that predict the next one; an example's class is its first token.
+    pub struct SyntheticText {
+        /// How many clients.
+        pub clients: NonZeroU32,
+        /// Sequences per client.
+        pub examples: NonZeroU32,
+        /// Tokens to predict in each; rows have one more. 80 unless told.
+        #[serde(default = "eighty")]
+        pub length: NonZeroU32,
+        /// Different tokens; 90 unless told.
+        #[serde(default = "ninety")]
+        pub vocabulary: NonZeroU32,
+        /// Share of the tokens that every client follows up in its own way; 0 unless told.
+        #[serde(default = "alike")]
+        pub heterogeneity: Fraction,
+        /// Share of tokens drawn at random; 0.3 unless told.
+        #[serde(default = "some")]
+        pub noise: Fraction,
+    }
+}
+
+fn eighty() -> NonZeroU32 {
+    NonZeroU32::MIN.saturating_add(79)
+}
+fn ninety() -> NonZeroU32 {
+    NonZeroU32::MIN.saturating_add(89)
+}
+fn alike() -> Fraction {
+    Fraction::new(0.0).expect("0 is a fraction")
+}
+fn some() -> Fraction {
+    Fraction::new(0.3).expect("0.3 is a fraction")
+}
+
+impl SyntheticText {
+    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        affordable(&[("clients", self.clients), ("examples", self.examples), ("length", self.length.saturating_add(1))])?;
+        let vocabulary = self.vocabulary.get();
+        let cols = self.length.get() as usize + 1;
+        let mut shared: Vec<u32> = (0..vocabulary).collect();
+        dice::shared(place.seed, Step::Source).shuffle(&mut shared);
+        let (mut values, mut labels, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+        for client in 0..self.clients.get() {
+            let mut rng = dice::own(place.seed, Step::Source, client as usize);
+            let mut next = shared.clone();
+            let changed = rng.choose((*self.heterogeneity * f64::from(vocabulary)) as usize, vocabulary as usize);
+            let mut ends: Vec<u32> = changed.iter().map(|&k| next[k as usize]).collect();
+            rng.shuffle(&mut ends);
+            changed.iter().zip(&ends).for_each(|(&k, &end)| next[k as usize] = end);
+            for _ in 0..self.examples.get() {
+                let mut token = rng.below(vocabulary as usize) as u32;
+                labels.push(token);
+                keys.push(client);
+                for _ in 0..cols {
+                    values.push(token as f32);
+                    token = if rng.coin(*self.noise) { rng.below(vocabulary as usize) as u32 } else { next[token as usize] };
+                }
+            }
+        }
+        let features = Matrix::Single(Single { cols, values });
+        let targets = Targets::Classes { labels, classes: vocabulary };
+        Ok(Material::Examples { dataset: Dataset { features, targets, keys: Some(keys) }, inputs: Vec::new() })
+    }
+}
