@@ -363,3 +363,22 @@ fn the_page_shows_weights_as_a_heat_map_by_group() {
         assert!(page.contains(words), "the page does not say {words:?}");
     }
 }
+
+#[test]
+fn known_values_are_drawn_across_and_final_values_against_a_parameter() {
+    let mut folders = small();
+    folders[0].1.manifest.resolved = json!({ "report": { "marks": { "gap": { "the floor": 1e-9 } }, "over": ["alpha"] } });
+    let out = tempfile::tempdir().unwrap();
+    let written = render_as("svg", &folders, out.path()).unwrap();
+    let text = |name: &str| std::fs::read_to_string(written.iter().find(|path| path.ends_with(name)).unwrap()).unwrap();
+    let curves = text("gap-rounds.svg");
+    assert!(
+        curves.contains("class=\"level\"") && curves.contains("the floor") && curves.contains("data-value=\"0.000000001\""),
+        "{curves}"
+    );
+    let over = text("over-alpha-gap.svg");
+    // One line of two stations would be α = 0.5 and 1; the run that diverged has no final value.
+    assert!(over.contains("final gap") && over.contains("against alpha"), "{over}");
+    let page = render_as("html", &folders, out.path()).unwrap();
+    assert!(std::fs::read_to_string(&page[0]).unwrap().contains("Against alpha"));
+}
