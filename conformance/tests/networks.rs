@@ -31,6 +31,7 @@ fn settings(card: &Card) -> Value {
         "sgd-full" | "meritfed" | "meritfed-all" | "fedadp" | "tawt" => merged(example(card), json!({"step": 0.1})),
         "sgd-ideal" => json!({"step": 0.1, "batch": 8, "friends": [0, 1]}),
         "fomaml" | "maml" => json!({"gamma": 0.05, "inner": 2, "eta": 0.2, "batch": 8}),
+        "per-fedavg" => merged(example(card), json!({"step": 0.05, "inner_step": 0.05})),
         _ => example(card),
     }
 }

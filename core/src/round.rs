@@ -150,13 +150,27 @@ pub struct Round<'a, A: Algorithm> {
     everyone: &'a Cohort,
     /// Least share of a cohort that must answer.
     quorum: f64,
+    /// Whose replies of the last exchange were dropped.
+    lied: Vec<ClientId>,
     notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
 }
 
 impl<'a, A: Algorithm> Round<'a, A> {
     pub(crate) fn new(slot: Slot, seed: Seed, quorum: f64, everyone: &'a Cohort, fleet: &'a mut dyn Fleet<A>, books: Books<'a>) -> Self {
         let Books { ledger, heard, notes } = books;
-        Self { slot, seed, rng: seed.server(slot.round, slot.attempt), fleet, ledger, heard, undo: vec![], everyone, quorum, notes }
+        Self {
+            slot,
+            seed,
+            rng: seed.server(slot.round, slot.attempt),
+            fleet,
+            ledger,
+            heard,
+            undo: vec![],
+            everyone,
+            quorum,
+            lied: vec![],
+            notes,
+        }
     }
 
     /// Makes a failed attempt not have happened, but for the ledger.
@@ -212,6 +226,11 @@ impl<'a, A: Algorithm> Round<'a, A> {
         got.ok_or(Abort::Quorum { asked: 1, answered: 0 })
     }
 
+    /// Whose replies to the last exchange held NaN or infinity and were dropped: see [`Cohort::wary`].
+    pub fn lied(&self) -> &[ClientId] {
+        &self.lied
+    }
+
     /// A diagnostic for the row, summed over the rounds since the last row.
     pub fn note(&mut self, name: &'static str, value: f64) {
         *self.notes.entry(Cow::Borrowed(name)).or_insert(0.0) += value;
@@ -249,11 +268,12 @@ impl<'a, A: Algorithm> Round<'a, A> {
         if let Some(ClientId(client)) = bad.or(lies.first().copied().filter(|_| answered.is_empty())) {
             return Err(Abort::NotFinite { client });
         }
+        self.lied = lies;
         for &id in &answered {
             let was = self.heard.set(id, Some(slot));
             self.undo.push((id, was));
         }
-        if answered.is_empty() && !to.is_empty() || ((answered.len() + lies.len()) as f64) < self.quorum * to.len() as f64 {
+        if answered.is_empty() && !to.is_empty() || ((answered.len() + self.lied.len()) as f64) < self.quorum * to.len() as f64 {
             return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
         }
         Ok(if answered.len() == to.len() { to.clone() } else { Cohort { ids: answered.into(), ..to.clone() } })

@@ -161,6 +161,7 @@ impl Algorithm for FedAdp {
 
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let gradients = self.clip.applied(gather_gradients(round, &s.x)?); // line 2
+        s.w.banish(round.lied());
         let places = gradients.places();
         let w = match self.flavour {
             Flavour::Code => {

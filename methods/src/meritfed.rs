@@ -96,6 +96,7 @@ impl Algorithm for MeritFed {
 
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let gradients: Gradients = self.clip.applied(gather_gradients(round, &s.x)?); // line 2
+        s.w.banish(round.lied());
         let places = gradients.places();
         let mut search = self.mirror.search(s.w.among(&places), round.index()); // line 3
         for _ in 0..self.mirror.steps {

@@ -173,6 +173,7 @@ impl Algorithm for MeritFedAll {
 
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let gradients = self.gather(s, round)?; // lines 2 and 3
+        s.weights.iter_mut().for_each(|w| w.banish(round.lied()));
         let places: Vec<Vec<usize>> = gradients.iter().map(Gradients::places).collect();
         let mut searches: Vec<Search<'_>> =
             (0..places.len()).map(|k| self.mirror.search(s.weights[k].among(&places[k]), round.index())).collect();

@@ -95,6 +95,7 @@ impl Algorithm for Tawt {
 
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let gradients = self.clip.applied(gather_gradients(round, &s.x)?); // line 2
+        s.w.banish(round.lied());
         let places = gradients.places();
         let mut w = s.w.among(&places);
         if round.index() % 2 == 1 {

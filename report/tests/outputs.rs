@@ -2,8 +2,13 @@
 
 mod sample;
 
-use motet_core::{ClientRow, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Summary, UpDown};
-use motet_report::{Axis, ClientTable, Comparison, Contest, File, OUTPUTS, Records, RenderError, alpha_curves, render, render_as, table};
+use motet_core::{
+    ClientRow, Manifest, Merit, Metrics, OptimumCard, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Summary, UpDown,
+};
+use motet_report::{
+    Axis, ClientTable, Columns, Comparison, Contest, File, Helper, MeritMap, OUTPUTS, Records, RenderError, alpha_curves, render,
+    render_as, table, transfers,
+};
 use serde_json::json;
 
 type Folders = Vec<(String, Records)>;
@@ -114,9 +119,19 @@ fn a_curve_is_the_mean_of_its_seeds_between_least_and_largest() {
 }
 
 #[test]
+fn a_bound_may_fall_like_one_over_k_from_several_measures() {
+    let measured = Metrics::from([("gap".to_owned(), 3.0), ("distance".to_owned(), 5.0)]);
+    let from = [("gap".to_owned(), 2.0), ("distance".to_owned(), 0.1)].into();
+    let promise = Promise { metric: "gap".into(), from, extra: 0.5, factor: 1.0, harmonic: true, floor: 0.25, ..Promise::default() };
+    assert_eq!((promise.at(0, &measured), promise.at(10, &measured)), (None, Some(0.95)));
+    assert_eq!(promise.at(10, &Metrics::new()), None, "without the measures there is no bound");
+}
+
+#[test]
 fn a_bound_starts_at_the_measured_value_unless_the_theorem_gives_one() {
     let mut folders = small();
-    let promise = |initial| Promise { metric: "gap".into(), initial, factor: 0.5, floor: 0.125, source: "Theorem 2".into() };
+    let source = || "Theorem 2".to_owned();
+    let promise = |initial| Promise { metric: "gap".into(), initial, factor: 0.5, floor: 0.125, source: source(), ..Promise::default() };
     folders[0].1.manifest.runs[0].promise = Some(promise(None));
     folders[0].1.manifest.runs[1].promise = Some(promise(Some(7.0)));
     let curves = Comparison::new(&folders).curves("gap", Axis::Rounds);
@@ -293,6 +308,60 @@ fn files_land_where_they_are_said_to_and_unknown_outputs_are_named() {
     let blocked = out.path().join("report.html");
     let error = render(&small(), &blocked).unwrap_err().to_string();
     assert!(error.contains("report.html"), "{error}");
+}
+
+/// One target helped by the first group from round 20 on, and a run alone that is better than it.
+fn weighed() -> Folders {
+    let merit = RunCard { method: "meritfed".into(), ..card(0, "meritfed", 1.0, 1) };
+    let local = RunCard { method: "local".into(), run: 1, ..card(1, "local", 0.0, 1) };
+    let problem = ProblemCard { about: "means".into(), clients: 4, groups: vec![2, 2], ..ProblemCard::default() };
+    let weights = |round: u64| if round < 20 { [0.25; 4] } else { [0.7, 0.28, 0.01, 0.01] };
+    let client = |run: usize, client: u32, loss: f64| ClientRow { run, client, examples: 9, metrics: metrics(&[("test.loss", loss)]) };
+    let records = Records {
+        manifest: Manifest { experiment: "weighed".into(), problems: vec![problem], runs: vec![merit, local], ..Manifest::default() },
+        rows: vec![row(0, 0, &[("test.loss", 2.0)]), row(0, 40, &[("test.loss", 1.5)]), row(1, 0, &[("test.loss", 1.0)])],
+        clients: vec![client(0, 0, 1.5), client(0, 1, 0.5), client(1, 0, 1.0), client(1, 1, 1.0)],
+        merits: (0..=4).map(|k| Merit::new(0, 10 * k, 0, &weights(10 * k))).collect(),
+        ..Records::default()
+    };
+    vec![("weighed".into(), records)]
+}
+
+#[test]
+fn the_merit_ledger_says_who_helped_whom_since_when_and_whom_it_hurt() {
+    let folders = weighed();
+    let comparison = Comparison::new(&folders);
+    assert_eq!(MeritMap::new(&comparison, 1), None, "nobody is weighed in a run alone");
+    let map = MeritMap::new(&comparison, 0).unwrap();
+    assert_eq!(map.columns, Columns::Rounds(0, vec![0, 10, 20, 30, 40]));
+    let helps = map.helps(&comparison, 10);
+    let seen: Vec<_> = helps.iter().map(|h| (h.by.clone(), (100.0 * h.weight).round(), h.since)).collect();
+    assert_eq!(
+        seen,
+        [
+            (Helper::Group(0, 2), 98.0, Some(0)),
+            (Helper::Group(1, 2), 2.0, None),
+            (Helper::Client(0), 70.0, Some(0)),
+            (Helper::Client(1), 28.0, Some(0)),
+        ]
+    );
+    // Client 1 is no target: that its model is better than alone is nobody's merit.
+    let hurt = transfers(&comparison, 0, "test.loss");
+    assert_eq!(hurt.len(), 1);
+    assert_eq!((hurt[0].client, hurt[0].alone, hurt[0].together, hurt[0].worse, hurt[0].seeds), (0, 1.0, 1.5, 1, 1));
+}
+
+#[test]
+fn the_page_shows_weights_as_a_heat_map_by_group() {
+    let folders = weighed();
+    let comparison = Comparison::new(&folders);
+    let files: Vec<File> = OUTPUTS.iter().filter(|o| o.name == "html").flat_map(|o| (o.files)(&comparison)).collect();
+    let page = &files[0].content;
+    for words in
+        ["Who helped whom", "class=\"heat\"", "group 2", "1 of 1 targets have, in most seeds, a worse model than alone", "in 1 of 1 seeds"]
+    {
+        assert!(page.contains(words), "the page does not say {words:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `motet bench`: fixed workloads, for comparison with other systems.
 
+mod mirror;
 mod networks;
 mod scafflix;
 mod sgemm;
@@ -43,6 +44,8 @@ enum Workload {
     Logistic,
     /// The same problem by DIANA with Rand-k, k = 0.2 d: what compression costs beside `logistic`
     Diana,
+    /// Mirror steps of MeritFed's server: 150 clients in 10 dimensions, 20 clients with 1.7 million parameters
+    Meritfed,
     /// Scafflix on the same data, ten local steps a round, against the bare gradient kernel
     Scafflix,
     /// FedAvg: 100 clients x 100 images of 28 x 28, McMahan's CNN, 10 clients a round, 10 steps of batch 20, f32
@@ -88,6 +91,7 @@ impl BenchArgs {
                     let params = json!({ "alpha": 0.5, "compressor": compressor, "solve": { "steps": 100 } });
                     json!(logistic::<Diana>("diana", params, pool, rounds(1000))?)
                 }
+                Workload::Meritfed => json!(mirror::mirror_steps()),
                 Workload::Cnn => json!(networks::cnn(pool, rounds(12))?),
                 Workload::Lstm => json!(networks::lstm(pool, rounds(12))?),
                 Workload::Tiny => json!(networks::tiny(pool, rounds(1000))?),

@@ -1,6 +1,6 @@
 //! Weights that are positive and sum to one, kept as logarithms.
 
-use motet_core::wire;
+use motet_core::{ClientId, wire};
 
 /// The least logarithm kept, relative to the largest: e⁻⁷⁰⁰ is still a normal number, so that no weight is ever
 /// lost to underflow and every client can come back.
@@ -54,6 +54,14 @@ impl Simplex {
         let (w, v) = (self.weights(), v.weights());
         let mixed: Vec<f64> = w.iter().zip(v).map(|(w, v)| (1.0 - share) * w + share * v).collect();
         *self = Self::from_weights(&mixed);
+    }
+
+    /// Takes the weight of those who lied; they can earn it again.
+    pub fn banish(&mut self, who: &[ClientId]) {
+        if !who.is_empty() {
+            who.iter().for_each(|id| self.logs[id.0 as usize] = f64::NEG_INFINITY);
+            self.logs = guarded(std::mem::take(&mut self.logs));
+        }
     }
 
     /// w

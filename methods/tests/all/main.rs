@@ -22,6 +22,7 @@ mod local;
 mod local_steps;
 mod local_update;
 mod meritfed;
+mod meritfed_mean;
 mod one_shot;
 mod optimiser;
 mod per_fedavg;

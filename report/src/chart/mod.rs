@@ -1,6 +1,7 @@
 //! Pictures as SVG: no library, no script, no font that has to be fetched.
 
 mod frame;
+mod heat;
 mod legend;
 mod level;
 mod lines;
@@ -8,6 +9,7 @@ mod scale;
 mod theme;
 mod trace;
 
+pub(crate) use heat::heat;
 pub(crate) use legend::sample;
 pub(crate) use level::Level;
 pub(crate) use lines::{Draw, Line, Mark, Note, Plot};

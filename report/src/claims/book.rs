@@ -45,7 +45,8 @@ pub(super) struct Run<'r> {
 impl<'r> Book<'r> {
     /// Before the experiment is run.
     pub(super) fn planned(manifest: &'r Manifest) -> Self {
-        let runs: Vec<_> = manifest.runs.iter().map(|card| Run::planned(card, &manifest.problems)).collect();
+        let numbers = numbers(manifest);
+        let runs: Vec<_> = manifest.runs.iter().map(|card| Run::planned(card, &manifest.problems, &numbers)).collect();
         let keys = runs.iter().flat_map(|run| run.values.keys().cloned()).collect();
         Self { runs, keys, problems: &manifest.problems }
     }
@@ -96,11 +97,11 @@ impl<'r> Book<'r> {
 }
 
 impl<'r> Run<'r> {
-    fn planned(card: &'r RunCard, problems: &'r [ProblemCard]) -> Self {
+    fn planned(card: &'r RunCard, problems: &'r [ProblemCard], numbers: &BTreeMap<usize, usize>) -> Self {
         let mut values = BTreeMap::new();
         flatten(&card.params, "", &mut values);
         values.insert("method".into(), Value::Text(card.method.clone()));
-        values.insert("problem".into(), Value::Number(card.problem as f64));
+        values.insert("problem".into(), Value::Number(numbers.get(&card.problem).copied().unwrap_or(card.problem) as f64));
         values.insert("seed".into(), Value::Number(card.seed as f64));
         let about = problems.get(card.problem).map_or("", |problem| &problem.about);
         Self { card, values, about, rows: vec![], clients: vec![], merits: vec![], outcome: None }
@@ -118,6 +119,18 @@ impl<'r> Run<'r> {
         }
         self.value(key).stands(relation, wanted)
     }
+}
+
+/// The number of each problem as claims count them: draws of one problem, a new one for each seed, have one number, that
+/// of the first; else every seed would be a case of its own and no mean be taken.
+fn numbers(manifest: &Manifest) -> BTreeMap<usize, usize> {
+    let (mut first, mut numbers) = (BTreeMap::new(), BTreeMap::new());
+    for card in &manifest.runs {
+        let known = *first.entry((&card.label, &card.method)).or_insert(card.problem);
+        let number = numbers.get(&known).copied().unwrap_or(known);
+        numbers.entry(card.problem).or_insert(number);
+    }
+    numbers
 }
 
 /// `{"compressor": {"k": 3}}` → `compressor.k` = 3

@@ -6,6 +6,7 @@ mod contest;
 mod curves;
 mod finals;
 mod header;
+mod merit;
 mod sweeps;
 mod tabs;
 
@@ -23,6 +24,7 @@ pub(crate) const SECTIONS: &[fn(&mut Markup, &Comparison<'_>)] = &[
     sweeps::write,
     finals::write,
     clients::write,
+    merit::write,
     header::write_details,
     header::write_footer,
 ];

@@ -1,5 +1,6 @@
 //! Rules about seeds, and the table of an experiment file.
 
+use motet_core::Merit;
 use motet_report::claims::{Claims, Grade, NamedClaim, SeedRule, judge};
 use serde_json::json;
 
@@ -92,4 +93,33 @@ fn a_wrong_table_says_what_would_be_right() {
         let error = toml::from_str::<Claims>(file).unwrap_err().to_string();
         assert!(error.contains(says), "{file}: {error}");
     }
+}
+
+#[test]
+fn a_problem_drawn_anew_for_each_seed_is_one_problem() {
+    let mut made = five([1.0, 1.0, 1.0, 1.0, 2.0]);
+    let drawn = made.0.manifest.problems[0].clone();
+    made.0.manifest.problems = vec![drawn; 5];
+    made.0.manifest.runs.iter_mut().for_each(|card| card.problem = card.seed as usize - 1);
+    // The mean over five seeds, not five cases of one seed each.
+    assert!(holds(&made, "final(a, loss) == 1.2", "mean"));
+    assert!(holds(&made, "final(a[problem=0], loss) == 1.2", "mean"));
+}
+
+#[test]
+fn weights_are_read_from_the_merit_ledger() {
+    let mut made = Made::new();
+    made.run("meritfed", json!({}), 1, 20, &[("loss", &|_| 1.0)]);
+    for round in 0..=20 {
+        let near = round as f64 / 20.0;
+        made.0.merits.push(Merit::new(0, round, 0, &[near, 1.0 - near, 0.0]));
+    }
+    made.table(&[
+        ("weight(meritfed, clients=0) == 1", true),
+        ("weight(meritfed, clients=1..2) == 0", true),
+        ("weight(meritfed, clients=0, from=10, to=10) == 0.5", true),
+        ("weight(meritfed, clients=0, last=11) == 0.75 +- 1e-6", true),
+        // Whom the ledger does not list has no weight.
+        ("weight(meritfed, clients=0..99) == 1", true),
+    ]);
 }

@@ -96,7 +96,7 @@ struct Trial<'a> {
 impl Visitor for Trial<'_> {
     type Out = Estimate;
     fn visit<M: Method>(self, method: M) -> Estimate {
-        let promise = self.built.promise(&method);
+        let promise = self.built.promise(&method, None);
         let (method, seed) = (Arc::new(method), Seed(0));
         let problem = &self.built.problem;
         let host = Host::new(
