@@ -1,7 +1,5 @@
 //! Every method that needs no convexity trains a small convolutional network, with the same bits on any number of threads.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,7 +1,5 @@
 //! The suite catches what it is there to catch: methods with one fault each.
 
-#![allow(clippy::unwrap_used)]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

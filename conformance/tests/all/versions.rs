@@ -1,7 +1,5 @@
 //! Client state under loss: what the server did not hear never happened.
 
-#![allow(clippy::unwrap_used)]
-
 use std::sync::Arc;
 
 use motet_core::{

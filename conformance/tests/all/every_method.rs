@@ -1,7 +1,5 @@
 //! The suite, for every method of the registry.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 
 use motet_conformance::{
