@@ -21,15 +21,24 @@ pub const EXPERIMENTS: &[Bundled] = include!(concat!(env!("OUT_DIR"), "/bundled.
 pub const DEMO: Bundled = Bundled { name: "demo", text: include_str!("demo.toml") };
 
 impl Bundled {
-    /// The experiment called `name`; a paper's name means all of its experiments.
+    /// The experiment called `name`, or that shows the figure of this name; a paper's name means all of its experiments.
     pub fn find(name: &str) -> Result<Vec<Bundled>, Error> {
-        let found: Vec<_> = EXPERIMENTS.iter().filter(|b| b.name == name || b.name.split('/').next() == Some(name)).copied().collect();
+        let called = |b: &&Bundled| b.name == name || b.name.split('/').next() == Some(name) || b.also().iter().any(|also| also == name);
+        let found: Vec<_> = EXPERIMENTS.iter().filter(called).copied().collect();
         if found.is_empty() {
-            let hint =
-                closest(name, EXPERIMENTS.iter().map(|b| b.name)).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+            let also: Vec<_> = EXPERIMENTS.iter().flat_map(Bundled::also).collect();
+            let names = EXPERIMENTS.iter().map(|b| b.name).chain(also.iter().map(String::as_str));
+            let hint = closest(name, names).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
             return Err(Error::Unknown(format!("there is no bundled experiment \"{name}\"{hint} (motet list experiments)")));
         }
         Ok(found)
+    }
+
+    /// Other names it is asked for by.
+    pub fn also(&self) -> Vec<String> {
+        let table = toml::from_str::<toml::Table>(self.text).unwrap_or_default();
+        let names = table.get("also").and_then(|also| also.as_array()).cloned().unwrap_or_default();
+        names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
     }
 
     /// Its document; with the overrides of its `[quick]` table if `quick`.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{
-    Algorithm, ClientId, ClientRow, Direction, Facts, Fleet, Host, Look, Manifest, Memo, Merit, Metrics, OptimumCard, Plan, Probe,
-    Reference, Roster, Row, RunCard, RunSummary, Seed, Summary, Trained, UpDown, Wire, larger_is_better, train,
+    Algorithm, ClientId, ClientRow, Direction, Fleet, Host, Look, Manifest, Memo, Merit, Metrics, OptimumCard, Plan, Probe, Reference,
+    Roster, Row, RunCard, RunSummary, Seed, Summary, Trained, UpDown, Wire, larger_is_better, train,
 };
 use motet_methods::{Method, Visitor};
 use motet_problems::Problem;
@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 
 use crate::affordable::Locals;
 use crate::config::{Experiment, MethodEntry, ReferenceSection};
+use crate::digest::digest;
 use crate::error::Error;
 use crate::models::save_models;
 use crate::output::Output;
@@ -238,7 +239,7 @@ impl Visitor for Simulate<'_, '_> {
             seed,
         );
         let reference = self.reference(&*method, &host);
-        self.card.promise = built.promise(&*method);
+        self.card.promise = built.promise(&*method, Some((&host, reference.as_ref().and_then(|r| r.x.as_ref()))));
         let plan = Plan {
             run: self.run,
             quorum: *experiment.run.quorum,
@@ -390,25 +391,4 @@ impl Built {
         };
         (0..most.min(MOST_CLIENTS) as u32).map(ClientId).collect()
     }
-
-    /// What theory promises a method here, where all constants are known.
-    pub fn promise(&self, method: &impl Algorithm) -> Option<motet_core::Promise> {
-        if self.problem.shards.is_empty() {
-            return None; // the constants of clients made on demand are not known beforehand
-        }
-        let constants: Vec<_> = self.problem.shards.iter().map(|s| s.train.constants()).collect();
-        let smoothness: Option<Vec<f64>> = constants.iter().map(|c| c.smoothness).collect();
-        let convexity: Option<Vec<f64>> = constants.iter().map(|c| c.convexity).collect();
-        method.promise(&Facts { smoothness: &smoothness?, convexity: &convexity? })
-    }
-}
-
-/// SHA-256 of a state's bytes, in hexadecimal.
-pub fn digest(state: &impl Wire) -> String {
-    let mut bytes = vec![];
-    state.encode(&mut bytes);
-    Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -237,3 +237,31 @@ fn check_tells_where_local_updates_would_end_on_quadratics() {
     stage.write("small.toml", SMALL);
     assert_eq!(stage.json(&["check", "small.toml"])["local_updates"], serde_json::json!([]), "logistic regression is not quadratic");
 }
+
+#[test]
+fn a_population_without_end_runs_is_checked_and_reported() {
+    let stage = Stage::new();
+    let text = "name = \"endless\"\n[problem]\nsource = { kind = \"curvatures\" }\n[run]\nrounds = 30\nprobe = { coordinates = 1 }\n\
+        [[method]]\nkind = \"local-update\"\ngamma = 0.5\nsteps = 3\neta = 0.1\nsampling = { clients = 2 }\n[report.marks.x]\n\"5/7\" = 0.714\n";
+    stage.write("endless.toml", text);
+    let summary = stage.json(&["run", "endless.toml", "--out", "out"]);
+    let last = summary["runs"][0]["final"]["x"].as_f64().unwrap();
+    assert!(last > 0.5 && last < 1.0, "{last}");
+    let rows = fs::read_to_string(stage.path().join("out/rows.jsonl")).unwrap();
+    assert_eq!(rows.lines().count(), 31);
+    let checked = stage.json(&["check", "endless.toml"]);
+    assert_eq!(checked["problems"][0]["about"], "curvatures, clients without end");
+    assert!(fs::read_to_string(stage.path().join("out/report.html")).unwrap().contains("without end"));
+}
+
+#[test]
+fn the_list_of_methods_shows_local_update_and_its_kin_as_one_table() {
+    let stage = Stage::new();
+    let methods = stage.json(&["list", "methods"]);
+    let kin: Vec<&str> =
+        methods.as_array().unwrap().iter().filter(|m| !m["local_update"].is_null()).filter_map(|m| m["name"].as_str()).collect();
+    assert_eq!(kin.len(), 9);
+    for name in ["local-update", "fedavg", "local-sgd", "reptile", "fomaml", "maml", "lookahead", "minibatch-sgd", "local-update-decay"] {
+        assert!(kin.contains(&name), "{name}");
+    }
+}

@@ -32,3 +32,14 @@ fn every_bundled_experiment_runs_for_two_rounds() {
         assert!(!records.rows.is_empty());
     }
 }
+
+#[test]
+fn figures_that_show_the_same_runs_have_names_of_their_own() {
+    let found = motet::bundled::Bundled::find("flix/fig9-mushrooms").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(found.iter().map(|b| b.name).collect::<Vec<_>>(), ["flix/fig8-mushrooms"]);
+    let mut names: Vec<String> = EXPERIMENTS.iter().flat_map(|b| [vec![b.name.to_owned()], b.also()].concat()).collect();
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count, "two experiments share a name");
+}

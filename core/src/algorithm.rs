@@ -102,10 +102,29 @@ pub trait Algorithm: Send + Sync + Sized + 'static {
 }
 
 /// What theory may use about a problem.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// Lᵢ
     pub smoothness: &'a [f64],
     /// μᵢ
     pub convexity: &'a [f64],
+    /// d
+    pub dim: usize,
+    /// |αᵢ ∇fᵢ(Tᵢ(x^α))|², where the minimiser x^α is known; computed when asked for.
+    pub gradients2: Option<&'a dyn Fn() -> Vec<f64>>,
+    /// xᵢ*; solved for when asked for.
+    pub anchors: Option<&'a dyn Fn() -> Vec<Vector>>,
+}
+
+impl<'a> Facts<'a> {
+    /// What is known before anything is solved for.
+    pub fn new(smoothness: &'a [f64], convexity: &'a [f64], dim: usize) -> Self {
+        Self { smoothness, convexity, dim, gradients2: None, anchors: None }
+    }
+
+    /// 1/n Σ of a number of each client.
+    pub fn mean(&self, of: impl Fn(ClientId, usize) -> f64) -> f64 {
+        let n = self.smoothness.len();
+        (0..n).map(|i| of(ClientId(i as u32), i)).sum::<f64>() / n as f64
+    }
 }

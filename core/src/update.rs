@@ -34,6 +34,22 @@ impl RowUpdate {
         update
     }
 
+    /// d, of the whole model.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The numbers, row after row.
+    pub fn values(&self) -> &Vector {
+        &self.values
+    }
+
+    /// Where each row begins in the model; every one is [`width`](Self::width) long.
+    pub fn starts(&self) -> impl Iterator<Item = usize> {
+        let width = self.width();
+        self.rows.iter().map(move |&row| row as usize * width)
+    }
+
     fn is_sound(&self) -> bool {
         let ascending = self.rows.windows(2).all(|w| w[0] < w[1]);
         let Some(&last) = self.rows.last() else { return self.values.is_empty() };
@@ -41,7 +57,8 @@ impl RowUpdate {
         ascending && width * self.rows.len() == self.values.len() && (last as usize + 1) * width <= self.dim
     }
 
-    fn width(&self) -> usize {
+    /// Numbers in a row.
+    pub fn width(&self) -> usize {
         self.values.len().checked_div(self.rows.len()).unwrap_or(0)
     }
 }

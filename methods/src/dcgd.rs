@@ -15,13 +15,14 @@
 //! non-convex one γ = 1/Lα. Compressors must be unbiased. Without compression this is `flix`, bit by
 //! bit. The noise of the compressors keeps x at a distance from the optimum: `diana` has none.
 //!
-//! No promise is drawn: Theorem 4's floor depends on the gradients at the optimum.
+//! What is promised of F(xᵏ) − F* is Corollary 1's Lα/2 times Theorem 4, or Theorem 6. Theorem 8 bounds the smallest
+//! gradient seen, which no single round can be held against.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
+use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, PerClient, Positive, Promise, Rate, Round, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
-use crate::parts::{Ask, Curvatures, Iterates, Mixture, Regime, Reply, Solve, Start, gather, introduce};
+use crate::parts::{Ask, Curvatures, Iterates, Mixed, Mixture, Regime, Reply, Solve, Start, gather, introduce};
 use crate::registry::{Card, Method};
 
 /// Distributed compressed gradient descent.
@@ -151,6 +152,39 @@ impl Algorithm for Dcgd {
 
     fn anchor(&self, site: &mut Site<'_>) -> Vector {
         self.solve.optimum(site)
+    }
+
+    /// Theorems 4 and 6.
+    fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
+        let (f, n) = (Mixed::new(facts, |id| self.share(id)), facts.smoothness.len() as f64);
+        let longest = self.theory(&f.curvatures, facts.dim);
+        let step = match self.step {
+            Rate::Theory => longest,
+            Rate::Given(step) => *step,
+        };
+        let gradients = facts.gradients2?();
+        // 2/n² Σ ωᵢ |∇Fᵢ(x^α)|²
+        let noise =
+            2.0 / n * facts.mean(|id, i| if gradients[i] > 0.0 { self.compressor.omega(id, facts.dim) * gradients[i] } else { 0.0 });
+        let usual = Promise { metric: "gap".into(), factor: 1.0, ..Promise::default() };
+        match self.regime {
+            _ if step > longest * (1.0 + 1e-12) => None,
+            Regime::StronglyConvex if f.convexity > 0.0 => Some(Promise {
+                from: [("distance".to_owned(), f.gap_of_distance())].into(),
+                factor: 1.0 - step * f.convexity,
+                floor: f.smoothness / 2.0 * step / f.convexity * noise,
+                source: "FLIX Theorem 4".into(),
+                ..usual
+            }),
+            Regime::Convex => Some(Promise {
+                from: [("gap".to_owned(), 2.0), ("distance".to_owned(), 1.0 / (step * f.squares))].into(),
+                harmonic: true,
+                floor: 2.0 * step * noise,
+                source: "FLIX Theorem 6".into(),
+                ..usual
+            }),
+            Regime::StronglyConvex | Regime::NonConvex => None,
+        }
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {

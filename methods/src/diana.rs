@@ -22,14 +22,14 @@
 //! needed. The differences of those who stay silent count in line 6 as those who answered do on
 //! average, and in line 7 not at all: their hᵢ has not moved, and h stays the mean of all.
 //!
-//! No promise is drawn: Theorem 5 bounds a sum that holds the distance of hᵢ from the gradients at
-//! the optimum.
+//! What is promised of F(xᵏ) − F* is Corollary 2's Lα/2 times Theorem 5, or Theorem 7. Theorem 9 bounds the average of
+//! the gradients seen, which no single round can be held against.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
+use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, PerClient, Positive, Promise, Rate, Round, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
-use crate::parts::{Ask, Curvatures, Iterates, Mixture, Regime, Reply, Solve, Start, gather, introduce};
+use crate::parts::{Ask, Curvatures, Iterates, Mixed, Mixture, Regime, Reply, Solve, Start, gather, introduce};
 use crate::registry::{Card, Method};
 
 /// Compressed differences to remembered gradients.
@@ -216,6 +216,44 @@ impl Algorithm for Diana {
 
     fn anchor(&self, site: &mut Site<'_>) -> Vector {
         self.solve.optimum(site)
+    }
+
+    /// Theorems 5 and 7.
+    fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
+        let (f, n, dim) = (Mixed::new(facts, |id| self.share(id)), facts.smoothness.len() as f64, facts.dim);
+        let longest = self.theory(&f.curvatures, dim).ok()?;
+        let step = match self.step {
+            Rate::Theory => longest,
+            Rate::Given(step) => *step,
+        };
+        let slowest = f.curvatures.over(|id, _| self.beta(id, dim), f64::min, f64::INFINITY);
+        let omega = |id| if self.share(id) > 0.0 { self.compressor.omega(id, dim) } else { 0.0 };
+        // σ₀² = 1/n Σ ωᵢ |hᵢ − ∇Fᵢ(x^α)|²: known for hᵢ = 0, at most a multiple of |x⁰ − x^α|² for hᵢ = ∇Fᵢ(x⁰).
+        let gradients = facts.gradients2?();
+        let (known, multiple) = match self.h0 {
+            Memory::Zero => (facts.mean(|id, i| omega(id) * gradients[i]), 0.0),
+            Memory::Gradients => (0.0, facts.mean(|id, i| omega(id) * (self.share(id).powi(2) * facts.smoothness[i]).powi(2))),
+        };
+        let weight = 4.0 * step / (n * slowest);
+        let usual = Promise { metric: "gap".into(), factor: 1.0, ..Promise::default() };
+        match self.regime {
+            _ if step > longest * (1.0 + 1e-12) => None,
+            Regime::StronglyConvex if f.convexity > 0.0 => Some(Promise {
+                from: [("distance".to_owned(), f.gap_of_distance() * (1.0 + weight * step * multiple))].into(),
+                extra: f.smoothness / 2.0 * weight * step * known,
+                factor: (1.0 - step * f.convexity).max(1.0 - slowest / 2.0),
+                source: "FLIX Theorem 5".into(),
+                ..usual
+            }),
+            Regime::Convex => Some(Promise {
+                from: [("gap".to_owned(), 2.0), ("distance".to_owned(), (1.0 / step + weight * multiple) / f.squares)].into(),
+                extra: weight * known,
+                harmonic: true,
+                source: "FLIX Theorem 7".into(),
+                ..usual
+            }),
+            Regime::StronglyConvex | Regime::NonConvex => None,
+        }
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {

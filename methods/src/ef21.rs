@@ -15,7 +15,8 @@
 //! The paper steps before it asks; from gᵢ = 0 the order here visits the same points, and the first
 //! round sends its gᵢ⁰ = C(∇Fᵢ(x⁰)). δ is the smallest of the clients'. An unbiased compressor is
 //! divided by 1 + ω and contracts then. Those who stay silent have not moved their gᵢ, and g stays the
-//! mean of all. The step is quoted from the EF21 paper; FLIX has no theorem for it.
+//! mean of all. The step is quoted from the EF21 paper; FLIX has no theorem for it. That
+//! paper bounds an average of gradients for this step, and nothing that a single round could be held against.
 
 use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
 use serde::{Deserialize, Serialize};

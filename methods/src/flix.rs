@@ -20,7 +20,7 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Solve, Start, refuse_alpha};
+use crate::parts::{Mixed, Solve, Start, refuse_alpha};
 use crate::registry::{Card, Method};
 
 /// FLIX by distributed gradient descent.
@@ -203,19 +203,8 @@ impl Algorithm for Flix {
 
     /// Theorem 2: F(xᵏ) − F* ≤ (1 − γ μα)ᵏ (F(x⁰) − F*) for γ ≤ 1/Lα.
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
-        let mean = |c: &[f64]| c.iter().enumerate().map(|(i, c)| self.share(ClientId(i as u32)).powi(2) * c).sum::<f64>() / c.len() as f64;
-        let (smoothness, convexity) = (mean(facts.smoothness), mean(facts.convexity));
-        let step = match self.step {
-            Rate::Theory => 1.0 / smoothness,
-            Rate::Given(step) => *step,
-        };
-        (convexity > 0.0 && step * smoothness <= 1.0 + 1e-12).then(|| Promise {
-            metric: "gap".into(),
-            initial: None,
-            factor: 1.0 - step * convexity,
-            floor: 0.0,
-            source: "FLIX Theorem 2".into(),
-        })
+        let mixed = Mixed::new(facts, |id| self.share(id));
+        mixed.descent(self.step, "FLIX Theorem 2")
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {

@@ -17,10 +17,12 @@
 //! this is [`flix`](crate::flix). Sampled clients with αᵢ = 0 have a gradient of zero and are not asked; a
 //! round in which nobody is asked changes nothing.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, PerClient, Rate, Round, Rows, Sampling, Site, Vector, message, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Facts, Fraction, Mean, PerClient, Promise, Rate, Round, Rows, Sampling, Site, Vector, message, wire,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, Decay, Momenta, Optimiser, Plateau, Solve, Start, refuse_alpha, rows};
+use crate::parts::{BatchSize, Decay, Mixed, Momenta, Optimiser, Plateau, Schedule, Solve, Start, refuse_alpha, rows};
 use crate::registry::{Card, Method};
 
 /// FLIX by stochastic gradients.
@@ -250,6 +252,18 @@ impl Algorithm for FlixSgd {
 
     fn anchor(&self, site: &mut Site<'_>) -> Vector {
         self.solve.optimum(site)
+    }
+
+    /// With everyone, full batches and plain steps this is `flix`, and so is its promise; a step of 1/Lα is longer than
+    /// any theorem about sampled gradients allows.
+    fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
+        let exact = self.sampling == Sampling::Everyone && self.batch == BatchSize::All && self.decay.is_none();
+        match self.optimiser {
+            Optimiser::Sgd { step } if exact && step == Schedule::constant(step.start) => {
+                Mixed::new(facts, |id| self.share(id)).descent(step.start, "FLIX Theorem 2")
+            }
+            _ => None,
+        }
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {

@@ -16,9 +16,10 @@
 //! Clients with αᵢ = 0 weigh nothing and are never asked. All of it is booked as round 0, which ends
 //! the run.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, PerClient, Round, Site, Vector, message};
+use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, Mean, PerClient, Promise, Round, Site, Vector, message};
 use serde::{Deserialize, Serialize};
 
+use crate::parts::budget::variance;
 use crate::parts::{Solve, refuse_alpha};
 use crate::registry::{Card, Method};
 
@@ -156,6 +157,20 @@ impl Algorithm for OneShot {
 
     fn anchor(&self, site: &mut Site<'_>) -> Vector {
         self.solve.optimum(site)
+    }
+
+    /// Theorem 1: F(x) − F* ≤ Lα V/2. Theorem 3: |∇F(x)|² ≤ 1/n Σ αᵢ⁴ Lᵢ² |xᵢ* − x|².
+    fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
+        let bend = |i: usize| self.share(ClientId(i as u32)).powi(2) * facts.smoothness[i];
+        let (metric, source, weight): (_, _, &dyn Fn(usize) -> f64) = match self.weights {
+            Weights::Minimisers => ("gap", "FLIX Theorem 1", &|i| bend(i) / 2.0),
+            Weights::StationaryPoints => ("grad_norm2", "FLIX Theorem 3", &|i| bend(i).powi(2)),
+        };
+        let anchors = facts.anchors?();
+        let weights: Vec<f64> = (0..anchors.len()).map(weight).collect();
+        let mean = weights.iter().sum::<f64>() / weights.len() as f64;
+        let initial = Some(mean * variance(&weights, &anchors));
+        Some(Promise { metric: metric.into(), initial, factor: 1.0, source: source.into(), ..Promise::default() })
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {

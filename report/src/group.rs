@@ -92,12 +92,10 @@ impl<'a> Run<'a> {
         self.summary.map(|s| s.seconds).or_else(|| self.rows.last().and_then(|row| row.seconds))
     }
 
-    /// `initial · factor^k + floor`, where the theorem bounds this metric.
+    /// The bound after `round` rounds, where the theorem bounds this metric.
     pub(crate) fn promised(&self, metric: &str, round: u64) -> Option<f64> {
         let promise = self.card.promise.as_ref().filter(|p| p.metric == metric)?;
-        let measured = || self.rows.first().filter(|row| row.round == 0).and_then(|row| row.metrics.get(metric).copied());
-        let initial = promise.initial.or_else(measured)?;
-        Some(initial * promise.factor.powf(round as f64) + promise.floor)
+        promise.at(round, &self.rows.first().filter(|row| row.round == 0)?.metrics)
     }
 }
 

@@ -119,9 +119,19 @@ fn a_curve_is_the_mean_of_its_seeds_between_least_and_largest() {
 }
 
 #[test]
+fn a_bound_may_fall_like_one_over_k_from_several_measures() {
+    let measured = Metrics::from([("gap".to_owned(), 3.0), ("distance".to_owned(), 5.0)]);
+    let from = [("gap".to_owned(), 2.0), ("distance".to_owned(), 0.1)].into();
+    let promise = Promise { metric: "gap".into(), from, extra: 0.5, factor: 1.0, harmonic: true, floor: 0.25, ..Promise::default() };
+    assert_eq!((promise.at(0, &measured), promise.at(10, &measured)), (None, Some(0.95)));
+    assert_eq!(promise.at(10, &Metrics::new()), None, "without the measures there is no bound");
+}
+
+#[test]
 fn a_bound_starts_at_the_measured_value_unless_the_theorem_gives_one() {
     let mut folders = small();
-    let promise = |initial| Promise { metric: "gap".into(), initial, factor: 0.5, floor: 0.125, source: "Theorem 2".into() };
+    let source = || "Theorem 2".to_owned();
+    let promise = |initial| Promise { metric: "gap".into(), initial, factor: 0.5, floor: 0.125, source: source(), ..Promise::default() };
     folders[0].1.manifest.runs[0].promise = Some(promise(None));
     folders[0].1.manifest.runs[1].promise = Some(promise(Some(7.0)));
     let curves = Comparison::new(&folders).curves("gap", Axis::Rounds);
@@ -352,4 +362,23 @@ fn the_page_shows_weights_as_a_heat_map_by_group() {
     {
         assert!(page.contains(words), "the page does not say {words:?}");
     }
+}
+
+#[test]
+fn known_values_are_drawn_across_and_final_values_against_a_parameter() {
+    let mut folders = small();
+    folders[0].1.manifest.resolved = json!({ "report": { "marks": { "gap": { "the floor": 1e-9 } }, "over": ["alpha"] } });
+    let out = tempfile::tempdir().unwrap();
+    let written = render_as("svg", &folders, out.path()).unwrap();
+    let text = |name: &str| std::fs::read_to_string(written.iter().find(|path| path.ends_with(name)).unwrap()).unwrap();
+    let curves = text("gap-rounds.svg");
+    assert!(
+        curves.contains("class=\"level\"") && curves.contains("the floor") && curves.contains("data-value=\"0.000000001\""),
+        "{curves}"
+    );
+    let over = text("over-alpha-gap.svg");
+    // One line of two stations would be α = 0.5 and 1; the run that diverged has no final value.
+    assert!(over.contains("final gap") && over.contains("against alpha"), "{over}");
+    let page = render_as("html", &folders, out.path()).unwrap();
+    assert!(std::fs::read_to_string(&page[0]).unwrap().contains("Against alpha"));
 }

@@ -17,6 +17,8 @@ pub struct Experiment {
     pub name: String,
     /// One line for people.
     pub about: Option<String>,
+    /// Other names it is asked for by: figures that show the same runs.
+    pub also: Vec<String>,
     /// Seeds of the runs.
     pub seeds: Vec<u64>,
     /// The problems: one, unless `[problem]` holds a grid.
@@ -57,7 +59,7 @@ pub struct MethodEntry {
     pub key: String,
 }
 
-const SECTIONS: &[&str] = &["name", "about", "seeds", "problem", "run", "method", "report", "claims", "quick"];
+const SECTIONS: &[&str] = &["name", "about", "also", "seeds", "problem", "run", "method", "report", "claims", "quick"];
 
 impl Experiment {
     /// Understands a document.
@@ -80,6 +82,7 @@ impl Experiment {
         Ok(Self {
             name: document.section("name", take("name").unwrap_or_else(|| json!("experiment")))?,
             about: take("about").map(|v| document.section("about", v)).transpose()?,
+            also: take("also").map_or(Ok(vec![]), |v| document.section("also", v))?,
             seeds,
             problems: problems(&document, &needed("problem")?)?,
             run,

@@ -1,8 +1,12 @@
 //! What the server does with a gradient, or with something like one.
 //!
 //! All of them take a *gradient-like* q and step against it; q = x − x_end of local training is one, its negative is not.
+//!
+//! A q of a few rows touches only these. Plain steps and Adagrad then do exactly what they would with zeros elsewhere.
+//! Momentum, Adam and Yogi are *lazy*: rows that are not named keep model, m and v as they are, where zeros would let old
+//! gradients move them on; t counts every step, named or not. With all rows named there is no difference.
 
-use motet_core::{Fraction, Positive, Rate, Vector, View, ViewMut, wire};
+use motet_core::{Fraction, Positive, Rate, Update, Vector, View, ViewMut, wire};
 use serde::{Deserialize, Serialize};
 
 use super::schedule::{Schedule, Shape, power};
@@ -178,10 +182,9 @@ impl Optimiser {
 
     /// One step of x against q. η is `step` at the first, and follows the schedule from there.
     pub fn apply(&self, x: &mut Vector, q: &Vector, step: f64, state: &mut Momenta) {
-        let step = step * self.schedule().shape.at(state.t, f64::NAN);
-        state.t += 1;
-        let t = state.t;
+        let step = self.begin(step, state);
         match *self {
+            // As vectors, in the precision of the vectors.
             Optimiser::Sgd { .. } => x.axpy(-step, q),
             Optimiser::Momentum { b, .. } => {
                 let v = state.v.get_or_insert_with(|| q.zeros_like());
@@ -189,29 +192,79 @@ impl Optimiser {
                 v.axpy(1.0, q);
                 x.axpy(-step, v);
             }
+            _ => self.walk(x, Some(0).into_iter(), q.len(), q, step, state),
+        }
+    }
+
+    /// The same with a q that may name only some rows of x; see the top of this file for what becomes of the others.
+    pub fn apply_update(&self, x: &mut Vector, q: &Update, step: f64, state: &mut Momenta) {
+        assert_eq!(x.len(), q.dim(), "dimensions agree");
+        match (q, self) {
+            (Update::Dense(q), _) => self.apply(x, q, step, state),
+            (Update::Rows(_), Optimiser::Sgd { .. }) => q.add_to(-self.begin(step, state), x),
+            (Update::Rows(rows), _) => {
+                let step = self.begin(step, state);
+                self.walk(x, rows.starts(), rows.width(), rows.values(), step, state);
+            }
+        }
+    }
+
+    /// η of the next step, which is counted.
+    fn begin(&self, step: f64, state: &mut Momenta) -> f64 {
+        state.t += 1;
+        step * self.schedule().shape.at(state.t - 1, f64::NAN)
+    }
+
+    /// One step of the stretches of x that begin at `starts`, `width` long, against `q`, which has one after the other.
+    fn walk(&self, x: &mut Vector, starts: impl Iterator<Item = usize>, width: usize, q: &Vector, step: f64, state: &mut Momenta) {
+        let at = Stretches { starts, width };
+        match *self {
+            // Plain steps remember nothing; they are taken where they are asked for.
+            Optimiser::Sgd { .. } => {}
+            Optimiser::Momentum { b, .. } => {
+                let v = state.v.get_or_insert_with(|| x.zeros_like());
+                coordinates(at, x, None, v, q, |x, m, v, q| {
+                    let v = *b * v + q;
+                    (x - step * v, m, v)
+                });
+            }
             Optimiser::Adam { b1, b2, eps, flavour, .. } => {
-                let (one, two) = corrections(flavour, *b1, *b2, t);
+                let (one, two) = corrections(flavour, *b1, *b2, state.t);
                 let how = Adaptive { b1: *b1, eps: *eps, rate: step / one, scale: 1.0 / two };
-                how.walk(x, q, state, flavour, |v, q| *b2 * v + (1.0 - *b2) * q * q);
+                how.walk(at, x, q, state, flavour, |v, q| *b2 * v + (1.0 - *b2) * q * q);
             }
             Optimiser::Adagrad { eps, flavour, .. } => {
                 let how = Adaptive { b1: 0.0, eps: *eps, rate: step, scale: 1.0 };
-                how.walk(x, q, state, flavour, |v, q| v + q * q);
+                how.walk(at, x, q, state, flavour, |v, q| v + q * q);
             }
             Optimiser::Yogi { b1, b2, eps, flavour, .. } => {
-                let (one, two) = corrections(flavour, *b1, *b2, t);
+                let (one, two) = corrections(flavour, *b1, *b2, state.t);
                 let how = Adaptive { b1: *b1, eps: *eps, rate: step * two.sqrt() / one, scale: 1.0 };
-                how.walk(x, q, state, flavour, |v, q| v + (1.0 - *b2) * sign(q * q - v) * q * q);
+                how.walk(at, x, q, state, flavour, |v, q| v + (1.0 - *b2) * sign(q * q - v) * q * q);
             }
         }
     }
 }
 
+/// Parts of a vector that begin here and there and are equally long.
+struct Stretches<I> {
+    starts: I,
+    width: usize,
+}
+
 impl Adaptive {
     /// m ← b₁ m + (1 − b₁) q, v ← `grow`(v, q), x ← x − rate m/(√(v scale) + ε), in place.
-    fn walk(&self, x: &mut Vector, q: &Vector, state: &mut Momenta, flavour: Flavour, grow: impl Fn(f64, f64) -> f64) {
+    fn walk<I: Iterator<Item = usize>>(
+        &self,
+        at: Stretches<I>,
+        x: &mut Vector,
+        q: &Vector,
+        state: &mut Momenta,
+        flavour: Flavour,
+        grow: impl Fn(f64, f64) -> f64,
+    ) {
         let first = if flavour == Flavour::FedOpt { self.eps * self.eps } else { 0.0 };
-        let v = state.v.get_or_insert_with(|| Vector::filled(q.len(), first, q.precision()));
+        let v = state.v.get_or_insert_with(|| Vector::filled(x.len(), first, x.precision()));
         let one = |x: f64, m: f64, v: f64, q: f64| {
             let (m, v) = (self.b1 * m + (1.0 - self.b1) * q, grow(v, q));
             // With b₂ = 1 the correction is 0/0: nothing was seen yet, so nothing moves.
@@ -220,24 +273,33 @@ impl Adaptive {
         };
         if self.b1 == 0.0 {
             // m is q itself: nothing to remember.
-            return coordinates(x, None, v, q, one);
+            return coordinates(at, x, None, v, q, one);
         }
-        let m = state.m.get_or_insert_with(|| q.zeros_like());
-        coordinates(x, Some(m), v, q, one);
+        let m = state.m.get_or_insert_with(|| x.zeros_like());
+        coordinates(at, x, Some(m), v, q, one);
     }
 }
 
 /// Runs over (x, m, v, q), writing the first three.
-fn coordinates(x: &mut Vector, m: Option<&mut Vector>, v: &mut Vector, q: &Vector, one: impl Fn(f64, f64, f64, f64) -> (f64, f64, f64)) {
-    assert!(x.len() == q.len() && v.len() == q.len(), "dimensions agree");
+fn coordinates<I: Iterator<Item = usize>>(
+    at: Stretches<I>,
+    x: &mut Vector,
+    m: Option<&mut Vector>,
+    v: &mut Vector,
+    q: &Vector,
+    one: impl Fn(f64, f64, f64, f64) -> (f64, f64, f64),
+) {
+    assert_eq!(x.len(), v.len(), "dimensions agree");
     macro_rules! run {
         ($x:ident, $m:ident, $v:ident, $q:ident, $t:ty) => {
-            for l in 0..$q.len() {
-                let before = $m.as_ref().map_or(0.0, |m| f64::from(m[l]));
-                let (x, m, v) = one(f64::from($x[l]), before, f64::from($v[l]), f64::from($q[l]));
-                ($x[l], $v[l]) = (x as $t, v as $t);
-                if let Some(kept) = $m.as_mut() {
-                    kept[l] = m as $t;
+            for (start, q) in at.starts.zip($q.chunks(at.width.max(1))) {
+                for (l, q) in (start..).zip(q) {
+                    let before = $m.as_ref().map_or(0.0, |m| f64::from(m[l]));
+                    let (x, m, v) = one(f64::from($x[l]), before, f64::from($v[l]), f64::from(*q));
+                    ($x[l], $v[l]) = (x as $t, v as $t);
+                    if let Some(kept) = $m.as_mut() {
+                        kept[l] = m as $t;
+                    }
                 }
             }
         };

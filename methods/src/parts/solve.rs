@@ -3,13 +3,14 @@
 use std::num::NonZeroU32;
 
 use motet_core::{ClientId, Meter, Positive, Purpose, Rng, Rows, Seed, Site, Vector};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::batches::BatchSize;
 
 /// How a client solves for xᵢ*, and how well.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Solve {
     /// By which method.
     pub kind: SolveKind,
@@ -31,6 +32,43 @@ pub struct Solve {
     /// Without validation data this does nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patience: Option<NonZeroU32>,
+}
+
+impl Serialize for Solve {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Solve::serialize(self, to)
+    }
+}
+
+/// Fields that the kind has no use for are refused: whoever writes one believes that it does something.
+impl<'de> Deserialize<'de> for Solve {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let solve = Solve::deserialize(from)?;
+        let (steps, sgd) = (matches!(solve.kind, SolveKind::Gd | SolveKind::Sgd), solve.kind == SolveKind::Sgd);
+        let fields = [
+            ("step", solve.step.is_some() && !steps, "\"gd\" or \"sgd\""),
+            ("epochs", solve.epochs.is_some() && !sgd, "\"sgd\""),
+            ("batch", solve.batch.is_some() && !sgd, "\"sgd\""),
+        ];
+        match fields.iter().find(|(_, idle, _)| *idle) {
+            Some((field, _, kinds)) => {
+                Err(D::Error::custom(format!("{field} does nothing with kind = {}: it belongs to kind = {kinds}", solve.kind.name())))
+            }
+            None => Ok(solve),
+        }
+    }
+}
+
+impl SolveKind {
+    /// As it is written, in quotes.
+    fn name(self) -> &'static str {
+        match self {
+            SolveKind::Gd => "\"gd\"",
+            SolveKind::Newton => "\"newton\"",
+            SolveKind::LineSearch => "\"line-search\"",
+            SolveKind::Sgd => "\"sgd\"",
+        }
+    }
 }
 
 /// Ways to solve.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::lab::many::{RUNS, cautious, within};
 use crate::lab::random::{Draw, PROBLEMS, draw, draw_convex, point};
 use crate::lab::{Lab, flix};
-use motet_core::{Batch, ClientId, Kept, Plan, Reference, Row, Seed, Store, Vector, train};
+use motet_core::{Algorithm, Batch, ClientId, Facts, Kept, Metrics, Plan, Reference, Row, Seed, Store, Vector, train};
 use motet_methods::dcgd::Dcgd;
 use motet_methods::diana::Diana;
 use motet_methods::parts::budget::diameter2;
@@ -145,6 +145,20 @@ impl Setting {
     }
 }
 
+/// What the method promises of the gap after k rounds from here.
+fn promised(s: &Setting, method: &impl Algorithm, k: u64) -> f64 {
+    let m: Vec<f64> = s.lab.constants().iter().map(|c| c.convexity.unwrap()).collect();
+    let gradients2 = || s.at_best.iter().map(|g| g.norm2()).collect::<Vec<_>>();
+    let facts = Facts { gradients2: Some(&gradients2), ..Facts::new(&s.l, &m, s.lab.dim()) };
+    let distance = s.first() * s.average(|i| s.alpha[i] * s.alpha[i]);
+    let measured = Metrics::from([("gap".to_owned(), s.gap()), ("distance".to_owned(), distance)]);
+    method.promise(&facts).unwrap().at(k, &measured).unwrap()
+}
+
+fn same(name: &str, ours: f64, theirs: f64) {
+    assert!((ours - theirs).abs() <= 1e-9 * theirs, "{name}: {ours} is not {theirs}");
+}
+
 /// ∇Fᵢ(x)
 fn gradients(lab: &Lab, alpha: &[f64], x: &Vector) -> Vec<Vector> {
     lab.scores(&flix(alpha, "zeros"), x).into_iter().map(|score| score.gradient.unwrap()).collect()
@@ -169,6 +183,7 @@ fn theorem_4_dcgd_comes_near() {
         let floor = 2.0 * step / (mu * s.n()) * s.sigma2(&s.zeros());
         let walks = s.lab.walks(&method, &s.start, ROUNDS, Some(&s.best));
         walks.stay_below(&s.name, 0, size(&s), |row| s.distance2(row), |k| (1.0 - step * mu).powf(k) * s.first() + floor);
+        same(&s.name, promised(&s, &method, 7), s.mixed.0 / 2.0 * ((1.0 - step * mu).powi(7) * s.first() + floor));
     }
 }
 
@@ -184,6 +199,13 @@ fn theorem_5_diana_comes_near_and_its_memories_too() {
         let (first, rate) = (s.first() + weight * s.sigma2(&h), (1.0 - s.mixed.1 / bend).max(1.0 - slowest / 2.0));
         let walks = s.lab.walks(&method, &s.start, ROUNDS, Some(&s.best));
         walks.stay_below(&s.name, 0, size(&s), |row| s.distance2(row), |k| rate.powf(k) * first);
+        // With the gradients remembered, the promise has their smoothness in place of their distance.
+        let bound = s.mixed.0 / 2.0 * rate.powi(7) * first;
+        if memory == "zero" {
+            same(&s.name, promised(&s, &method, 7), bound);
+        } else {
+            within(&s.name, bound, promised(&s, &method, 7), bound);
+        }
         // The whole of the theorem's sum, with what the clients remember, at the end.
         let method = Arc::new(method);
         let whole = |seed| {
@@ -213,6 +235,7 @@ fn theorem_6_the_average_of_dcgd_comes_near_without_strong_convexity() {
         let (gap, first) = (s.gap(), s.first());
         let walks = s.lab.walks(&method, &s.start, ROUNDS, Some(&s.best));
         walks.stay_below(&s.name, 1, gap + s.best.value, gap_of, |k| 2.0 * gap / k + first / (step * k) + floor);
+        same(&s.name, promised(&s, &method, 7), 2.0 * gap / 7.0 + first / (step * 7.0) + floor);
     }
 }
 
@@ -228,6 +251,11 @@ fn theorem_7_the_average_of_diana_arrives_without_strong_convexity() {
         let total = 2.0 * s.gap() + 4.0 * step / (s.n() * slowest) * s.sigma2(&h) + s.first() / step;
         let walks = s.lab.walks(&method, &s.start, ROUNDS, Some(&s.best));
         walks.stay_below(&s.name, 1, s.gap() + s.best.value, gap_of, |k| total / k);
+        if memory == "zero" {
+            same(&s.name, promised(&s, &method, 7), total / 7.0);
+        } else {
+            within(&s.name, total / 7.0, promised(&s, &method, 7), total);
+        }
     }
 }
 

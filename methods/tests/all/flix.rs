@@ -164,7 +164,7 @@ fn it_promises_the_rate_of_theorem_2_where_the_theorem_holds() {
     let (smoothness, convexity) = lab.mixed_constants(&Q3_ALPHA);
     let constants = lab.constants();
     let (l, m): (Vec<_>, Vec<_>) = constants.iter().map(|c| (c.smoothness.unwrap(), c.convexity.unwrap())).unzip();
-    let promise = |method: &Flix, convexity: &[f64]| method.promise(&Facts { smoothness: &l, convexity }).map(|p| p.factor);
+    let promise = |method: &Flix, convexity: &[f64]| method.promise(&Facts::new(&l, convexity, 2)).map(|p| p.factor);
     let method = flix(&Q3_ALPHA, "zeros");
     crate::lab::close(promise(&method, &m).unwrap(), 1.0 - convexity / smoothness);
     let given = |step: f64| Flix { step: Rate::Given(step.try_into().unwrap()), ..method.clone() };

@@ -2,7 +2,7 @@
 
 use crate::lab::random::{self, draw};
 use crate::lab::{Lab, all_close, close, flix, mean, printed};
-use motet_core::{Direction, Outcome, Plan, Seed, Vector};
+use motet_core::{Algorithm, Direction, Facts, Metrics, Outcome, Plan, Seed, Vector};
 use motet_methods::one_shot::OneShot;
 use motet_methods::parts::budget::{diameter2, normalised, variance};
 use motet_problems::synthetic::formula::{lrs, q3};
@@ -101,6 +101,18 @@ fn both_theorems_hold_on_random_problems() {
         let (x, _) = shot(lab, alpha, "stationary-points");
         let (gradient, zeta) = stationarity(lab, alpha, &x);
         assert!(gradient <= zeta + 1e-10, "{name}: {gradient} above {zeta}");
+    }
+}
+
+#[test]
+fn it_promises_what_the_theorems_bound() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    let (l, m): (Vec<_>, Vec<_>) = lab.constants().iter().map(|c| (c.smoothness.unwrap(), c.convexity.unwrap())).unzip();
+    for (weights, bound) in [("minimisers", 0.055152755212), ("stationary-points", 0.020674956680)] {
+        let method = one_shot(&LRS_ALPHA, weights);
+        let anchors = || lab.anchors(&method);
+        let promise = method.promise(&Facts { anchors: Some(&anchors), ..Facts::new(&l, &m, 3) }).unwrap();
+        close(promise.at(0, &Metrics::new()).unwrap(), bound);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Server optimisers against the specification's iterates.
 
-use motet_core::{Reader, Vector, Wire};
+use motet_core::{Precision, Reader, RowUpdate, Update, Vector, Wire};
 use motet_methods::parts::{Momenta, Optimiser};
 use serde_json::json;
 
@@ -95,5 +95,66 @@ fn a_gradient_that_is_not_a_number_is_not_hidden() {
         let mut x = Vector::from(vec![0.0]);
         optimiser.apply(&mut x, &Vector::from(vec![f64::NAN]), 0.1, &mut Momenta::default());
         assert!(!x.is_finite(), "{kind}");
+    }
+}
+
+/// A few steps with rows of two, of which these are named; the iterates of each step.
+fn by_rows(optimiser: &Optimiser, named: &[u32], dense: bool) -> (Vector, Momenta) {
+    let (mut x, mut state) = (Vector::from(vec![1.0, -2.0, 3.0, 0.5, 0.0, 4.0]), Momenta::default());
+    for t in 0..5u32 {
+        let values: Vec<f64> = named.iter().flat_map(|&row| [f64::from(row + t) - 1.5, 0.25 * f64::from(t + 1)]).collect();
+        let rows = Update::Rows(RowUpdate::new(6, named.to_vec(), values.into()));
+        let q = if dense { Update::Dense(rows.into_dense(Precision::F64)) } else { rows };
+        optimiser.apply_update(&mut x, &q, 0.1, &mut state);
+    }
+    (x, state)
+}
+
+const EVERY: [&str; 8] = [
+    r#"{"kind":"sgd","step":0.1}"#,
+    r#"{"kind":"momentum","step":0.1}"#,
+    r#"{"kind":"adam","step":0.1}"#,
+    r#"{"kind":"adam","step":0.1,"flavour":"fedopt"}"#,
+    r#"{"kind":"adagrad","step":0.1}"#,
+    r#"{"kind":"adagrad","step":0.1,"flavour":"fedopt"}"#,
+    r#"{"kind":"yogi","step":0.1}"#,
+    r#"{"kind":"yogi","step":0.1,"flavour":"plain"}"#,
+];
+
+#[test]
+fn an_update_that_names_every_row_is_the_dense_one_bit_by_bit() {
+    for text in EVERY {
+        let optimiser: Optimiser = serde_json::from_str(text).unwrap();
+        assert_eq!(by_rows(&optimiser, &[0, 1, 2], false), by_rows(&optimiser, &[0, 1, 2], true), "{text}");
+    }
+}
+
+#[test]
+fn rows_that_are_not_named_stay_as_they_are() {
+    for text in EVERY {
+        let optimiser: Optimiser = serde_json::from_str(text).unwrap();
+        let (sparse, dense) = (by_rows(&optimiser, &[0, 2], false), by_rows(&optimiser, &[0, 2], true));
+        assert_eq!(sparse.0.f64s()[2..4], [3.0, 0.5], "{text}");
+        // A row that was never named has no old gradients that could move it: zeros say the same of it. Adagrad's and
+        // plain steps are exact even for rows that are named now and then.
+        assert_eq!(sparse.0, dense.0, "{text}");
+        assert_eq!(sparse.1.t, 5);
+    }
+}
+
+#[test]
+fn momentum_and_adam_are_lazy_about_rows_named_now_and_then() {
+    for (text, lazy) in [(EVERY[0], false), (EVERY[1], true), (EVERY[2], true), (EVERY[4], false), (EVERY[6], true)] {
+        let optimiser: Optimiser = serde_json::from_str(text).unwrap();
+        let walk = |dense: bool| {
+            let (mut x, mut state) = (Vector::from(vec![1.0; 4]), Momenta::default());
+            for row in [0, 1, 0, 1] {
+                let rows = Update::Rows(RowUpdate::new(4, vec![row], vec![1.0, -1.0].into()));
+                let q = if dense { Update::Dense(rows.into_dense(Precision::F64)) } else { rows };
+                optimiser.apply_update(&mut x, &q, 0.1, &mut state);
+            }
+            x
+        };
+        assert_eq!(walk(false) != walk(true), lazy, "{text}");
     }
 }

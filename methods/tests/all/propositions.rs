@@ -56,7 +56,7 @@ fn theorem_2_holds_for_shorter_steps_as_the_method_promises() {
         let method = Flix { step: motet_core::Rate::Given(step.try_into().unwrap()), ..flix(&alpha, "model") };
         let constants = lab.constants();
         let (l, m): (Vec<_>, Vec<_>) = constants.iter().map(|c| (c.smoothness.unwrap(), c.convexity.unwrap())).unzip();
-        let promise = method.promise(&Facts { smoothness: &l, convexity: &m }).unwrap();
+        let promise = method.promise(&Facts::new(&l, &m, lab.dim())).unwrap();
         let gaps = lab.gaps(&method, start, ROUNDS);
         below(&name, &gaps, gaps[0], promise.factor, gaps[0] + lab.optimum(&method).value);
     }

@@ -173,3 +173,20 @@ fn different_settings_are_different_solves_in_the_memo() {
         seen.push(x);
     }
 }
+
+#[test]
+fn fields_that_a_kind_has_no_use_for_are_refused() {
+    let read = |text: &str| serde_json::from_str::<Solve>(text).map_err(|e| e.to_string());
+    for (text, words) in [
+        (r#"{"epochs":3}"#, ["epochs", "\"gd\""]),
+        (r#"{"kind":"newton","batch":10}"#, ["batch", "\"newton\""]),
+        (r#"{"kind":"newton","step":0.1}"#, ["step", "\"newton\""]),
+        (r#"{"kind":"line-search","step":0.1}"#, ["step", "\"line-search\""]),
+        (r#"{"kind":"sgd","passes":3}"#, ["passes", "unknown field"]),
+    ] {
+        let wrong = read(text).unwrap_err();
+        assert!(words.iter().all(|word| wrong.contains(word)), "{wrong}");
+    }
+    let good = read(r#"{"kind":"sgd","epochs":3,"batch":10,"step":0.1,"patience":2,"to":0.001}"#).unwrap();
+    assert_eq!(read(&serde_json::to_string(&good).unwrap()), Ok(good));
+}

@@ -63,7 +63,7 @@ impl<E: Element> Layer<E> for Attention {
 
     fn place(&mut self, input: &Shape) -> Result<Shape, String> {
         [self.time, self.features] = input.sequence()?;
-        if self.heads == 0 || self.features % self.heads != 0 || input.is_empty() {
+        if self.heads == 0 || !self.features.is_multiple_of(self.heads) || input.is_empty() {
             return Err(format!("cannot cut {} features into {} equal heads", self.features, self.heads));
         }
         Ok(input.clone())

@@ -27,7 +27,7 @@ impl<E: Element> Layer<E> for GroupNorm {
     }
     fn place(&mut self, input: &Shape) -> Result<Shape, String> {
         let [_, _, channels] = input.image()?;
-        if self.groups == 0 || channels % self.groups != 0 || input.is_empty() {
+        if self.groups == 0 || !channels.is_multiple_of(self.groups) || input.is_empty() {
             return Err(format!("cannot make {} equal groups of the {channels} channels of {input}", self.groups));
         }
         (self.norm.channels, self.norm.per, self.image) = (channels, channels / self.groups, input.len());

@@ -53,7 +53,8 @@ fn problem(m: &mut Markup, card: &ProblemCard, times: usize) {
     let draws = if times > 1 { format!(" ({times} draws of it)") } else { String::new() };
     m.element("p", &[("class", &"lead")], &format!("{}{draws}", card.about));
     m.open("dl", &[("class", &"facts")]);
-    fact(m, "clients", "n", &number::count(card.clients), "");
+    let clients = if card.clients == 0 { "without end".to_owned() } else { number::count(card.clients) };
+    fact(m, "clients", "n", &clients, "");
     fact(m, "parameters", "d", &number::count(card.dim), "");
     fact(m, "training examples", "", &number::count(card.examples), "");
     if let Some(l) = card.smoothness {

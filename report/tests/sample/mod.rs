@@ -58,6 +58,7 @@ fn card(run: usize, alpha: f64, seed: u64) -> RunCard {
         factor: if local { 0.0 } else { 1.0 - 0.05 - 0.05 * alpha },
         floor: 0.0,
         source: "FLIX, Theorem 2".into(),
+        ..Promise::default()
     };
     let params = if local { json!({"tolerance": 1e-6}) } else { json!({"alpha": alpha, "step": "theory", "start": "zeros"}) };
     RunCard {

@@ -64,7 +64,9 @@ fn time<T: Number>(clients: usize, dim: usize, repeats: usize) -> MirrorTiming {
     });
     let weights = w.weights();
     let zeroth = median(repeats, || drop(black_box(gradients.two_steps(&x, -step, &weights, &weights))));
-    let read = median(repeats, || drop(black_box(gradients.rows().iter().map(touch).fold(0, u64::wrapping_add))));
+    let read = median(repeats, || {
+        black_box(gradients.rows().iter().map(touch).fold(0, u64::wrapping_add));
+    });
     let bytes = (clients * dim * size_of::<T>()) as f64;
     MirrorTiming {
         workload: "meritfed",

@@ -96,7 +96,7 @@ struct Trial<'a> {
 impl Visitor for Trial<'_> {
     type Out = Estimate;
     fn visit<M: Method>(self, method: M) -> Estimate {
-        let promise = self.built.promise(&method);
+        let promise = self.built.promise(&method, None);
         let (method, seed) = (Arc::new(method), Seed(0));
         let problem = &self.built.problem;
         let host = Host::new(
@@ -138,7 +138,8 @@ fn page(experiment: &Experiment, problems: &[ProblemCard], accelerations: &str, 
     let mut text = toml::to_string(&without_nulls(&experiment.resolved())).unwrap_or_default();
     text.push('\n');
     for p in problems {
-        text.push_str(&format!("Problem: {}\n  {} clients, dimension {}, {} examples\n", p.about, p.clients, p.dim, p.examples));
+        let clients = if p.clients == 0 { "no end of".to_owned() } else { p.clients.to_string() };
+        text.push_str(&format!("Problem: {}\n  {clients} clients, dimension {}, {} examples\n", p.about, p.dim, p.examples));
         if let (Some([_, l, l_max]), Some([mu_min, mu, _])) = (p.smoothness, p.convexity) {
             text.push_str(&format!(
                 "  L = {l:.6} (largest {l_max:.6}), mu = {mu:.6}, kappa = {:.2} (worst client {:.2})\n",
