@@ -110,13 +110,16 @@ fn geometric_median(rows: &[Vector]) -> Vector {
     let mut x = Aggregator::Median {}.of(rows);
     for _ in 0..WEISZFELD_STEPS {
         let distances: Vec<f64> = rows.iter().map(|g| g.distance2(&x).sqrt()).collect();
-        let far = distances.iter().copied().filter(|d| d.is_finite()).fold(0.0, f64::max);
-        if far == 0.0 {
+        // The scale of the honest half: that of the farthest would be a liar's to choose.
+        let mut sorted = distances.clone();
+        sorted.sort_by(f64::total_cmp);
+        let near = sorted[sorted.len() / 2];
+        if near == 0.0 {
             return x;
         }
         // Smoothed: at one of the vectors the weight would be infinite.
-        let next = mean(rows, |i| 1.0 / distances[i].max(1e-9 * far));
-        if next.distance2(&x).sqrt() <= 1e-9 * far {
+        let next = mean(rows, |i| 1.0 / distances[i].max(1e-9 * near));
+        if next.distance2(&x).sqrt() <= 1e-9 * near {
             return next;
         }
         x = next;

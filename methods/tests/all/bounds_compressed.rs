@@ -156,7 +156,7 @@ fn promised(s: &Setting, method: &impl Algorithm, k: u64) -> f64 {
 }
 
 fn same(name: &str, ours: f64, theirs: f64) {
-    assert!((ours - theirs).abs() <= 1e-9 * theirs, "{name}: {ours} is not {theirs}");
+    assert!((ours - theirs).abs() <= 1e-9 * theirs.abs() + f64::MIN_POSITIVE.sqrt(), "{name}: {ours} is not {theirs}");
 }
 
 /// ∇Fᵢ(x)

@@ -139,7 +139,11 @@ fn patience_ends_a_solve_and_keeps_the_model_that_validates_best() {
     let (train, check) = (&*functions[0], &*functions[1]);
     let held = |x: &Vector| check.value(x, Batch::all());
     for kind in ["gd", "line-search", "newton", "sgd"] {
-        let whole = settings(serde_json::json!({ "kind": kind, "batch": 3, "epochs": 200, "step": 0.1 }));
+        let whole = settings(match kind {
+            "sgd" => serde_json::json!({ "kind": kind, "batch": 3, "epochs": 200, "step": 0.1 }),
+            "gd" => serde_json::json!({ "kind": kind, "step": 0.1 }),
+            _ => serde_json::json!({ "kind": kind }),
+        });
         let watched = Solve { patience: std::num::NonZeroU32::new(3), ..whole };
         let solve = |solve: Solve, check: Option<&mut Meter<'_>>| {
             solve.solve_with(&mut Meter::new(train), check, &mut motet_core::Seed(4).problem(0))
