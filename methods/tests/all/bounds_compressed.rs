@@ -156,7 +156,8 @@ fn promised(s: &Setting, method: &impl Algorithm, k: u64) -> f64 {
 }
 
 fn same(name: &str, ours: f64, theirs: f64) {
-    assert!((ours - theirs).abs() <= 1e-9 * theirs.abs() + f64::MIN_POSITIVE.sqrt(), "{name}: {ours} is not {theirs}");
+    // Where a step solves the problem at once, 1 − γμ is rounding, and its seventh power far below this.
+    assert!((ours - theirs).abs() <= 1e-9 * theirs.abs() + 1e-60, "{name}: {ours} is not {theirs}");
 }
 
 /// ∇Fᵢ(x)
