@@ -93,6 +93,10 @@ impl Element for f32 {
         elementary::exp_single(self)
     }
     #[inline(always)]
+    fn tanh(self) -> f32 {
+        elementary::tanh_single(self)
+    }
+    #[inline(always)]
     fn sqrt(self) -> f32 {
         f32::sqrt(self)
     }

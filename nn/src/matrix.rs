@@ -87,7 +87,7 @@ pub(crate) fn matmul_into<E: Element>(
         return;
     }
     assert!(a.reaches(m, k) && b.reaches(k, n), "the factors fit");
-    let sizes = Sizes { rows: m, inner: k, columns: n, to: stride, onto: accumulate };
+    let sizes = Sizes { rows: m, inner: k, columns: n, to: stride, onto: accumulate, last_first: false };
     if scale == E::ONE && E::small_product(sizes, a, b, c).is_some() {
         return;
     }

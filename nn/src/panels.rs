@@ -55,11 +55,21 @@ pub struct Sizes {
     pub to: usize,
     /// Onto what the result holds, or in its place?
     pub onto: bool,
+    /// Last panel first? Products that take turns find the panels of the one before still in the cache, where all of them
+    /// would not fit.
+    pub last_first: bool,
+}
+
+impl Sizes {
+    /// Every other product begins with the last panel.
+    pub(crate) fn turn(self, number: usize) -> Self {
+        Self { last_first: number % 2 == 1, ..self }
+    }
 }
 
 /// c = a·b or c += a·b with `b` packed, in plain code.
 pub(crate) fn product<E: Element>(sizes: Sizes, a: Mat<'_, E>, b: &[E], c: &mut [E]) {
-    let Sizes { rows, inner, columns, to, onto } = sizes;
+    let Sizes { rows, inner, columns, to, onto, .. } = sizes;
     for (j, panel) in b.chunks_exact((inner * WIDTH).max(1)).enumerate() {
         let from = j * WIDTH;
         let count = WIDTH.min(columns.saturating_sub(from));
@@ -116,7 +126,10 @@ unsafe fn tiles<const M: usize>(sizes: Sizes, first: usize, a: Mat<'_, f32>, b: 
     let Sizes { inner, columns, to, onto, .. } = sizes;
     use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps};
     let (values, row, column) = a.parts();
-    for (j, panel) in b.chunks_exact(inner * WIDTH).enumerate() {
+    let panels = b.len() / (inner * WIDTH);
+    for turn in 0..panels {
+        let j = if sizes.last_first { panels - 1 - turn } else { turn };
+        let panel = &b[j * inner * WIDTH..][..inner * WIDTH];
         let mut sums = [[_mm256_setzero_ps(); 2]; M];
         for (p, b) in panel.as_chunks::<WIDTH>().0.iter().enumerate() {
             // SAFETY: `b` has sixteen numbers, p is below `inner`, and the caller says that `a` reaches so far.
@@ -166,7 +179,7 @@ mod tests {
                 pack(inner, columns, right[k / 2 % 2], &mut packed);
                 let mut c = vec![1.0; rows * columns];
                 let how = if k < 4 { product } else { product_single };
-                how(Sizes { rows, inner, columns, to: columns, onto }, left[k % 2], &packed, &mut c);
+                how(Sizes { rows, inner, columns, to: columns, onto, last_first: onto }, left[k % 2], &packed, &mut c);
                 for (place, c) in c.iter().enumerate() {
                     let expect = plain(place / columns, place % columns) + f64::from(u8::from(onto));
                     // Twenty products of numbers below 2.5, each rounded once.

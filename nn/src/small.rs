@@ -164,7 +164,7 @@ mod tests {
                 let b_way = if k < 2 { Mat::rows(&b, columns) } else { Mat::rows(&bt, inner).t() };
                 let to = columns + 3;
                 let mut c = vec![1.0; rows * to];
-                if product(Sizes { rows, inner, columns, to, onto }, a_way, b_way, &mut c).is_none() {
+                if product(Sizes { rows, inner, columns, to, onto, last_first: false }, a_way, b_way, &mut c).is_none() {
                     return; // another machine: the general product is tested elsewhere
                 }
                 for (place, c) in c.iter().enumerate() {
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn large_products_are_left_to_others() {
         let (a, mut c) = (vec![1.0; 100 * 100], vec![0.0; 100 * 100]);
-        let sizes = Sizes { rows: 100, inner: 100, columns: 100, to: 100, onto: false };
+        let sizes = Sizes { rows: 100, inner: 100, columns: 100, to: 100, onto: false, last_first: false };
         assert!(product(sizes, Mat::rows(&a, 100), Mat::rows(&a, 100), &mut c).is_none());
     }
 }

@@ -95,10 +95,10 @@ impl<E: Element> Layer<E> for Lstm {
         matmul((pass.examples * time, width, self.inputs), Mat::rows(x, self.inputs), Mat::rows(&w[..wx], width), true, gates);
         let packed = &mut pass.scratch[..panels::room(hidden, width)];
         panels::pack(hidden, width, Mat::rows(&w[wx..wh], width), packed);
-        let sizes = Sizes { rows: pass.examples, inner: hidden, columns: width, to: time * width, onto: true };
+        let sizes = Sizes { rows: pass.examples, inner: hidden, columns: width, to: time * width, onto: true, last_first: false };
         for t in 0..time {
             if t > 0 {
-                E::panel_product(sizes, Mat::strided(&y[(t - 1) * hidden..], time * hidden), packed, &mut gates[t * width..]);
+                E::panel_product(sizes.turn(t), Mat::strided(&y[(t - 1) * hidden..], time * hidden), packed, &mut gates[t * width..]);
             }
             for e in 0..pass.examples {
                 let at = e * time + t;
@@ -125,7 +125,7 @@ impl<E: Element> Layer<E> for Lstm {
         panels::pack(width, hidden, Mat::rows(&w[wx..wh], width).t(), packed);
         dh.fill(E::ZERO);
         dc.fill(E::ZERO);
-        let sizes = Sizes { rows: examples, inner: width, columns: hidden, to: hidden, onto: true };
+        let sizes = Sizes { rows: examples, inner: width, columns: hidden, to: hidden, onto: true, last_first: false };
         for t in (0..time).rev() {
             for e in 0..examples {
                 let at = e * time + t;
@@ -142,7 +142,7 @@ impl<E: Element> Layer<E> for Lstm {
                 );
             }
             if t > 0 {
-                E::panel_product(sizes, Mat::strided(&slopes[t * width..], time * width), packed, dh);
+                E::panel_product(sizes.turn(t), Mat::strided(&slopes[t * width..], time * width), packed, dh);
             }
         }
         let slopes = &*slopes;
