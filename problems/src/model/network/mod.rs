@@ -93,6 +93,14 @@ impl Fitted for Arc<Network> {
     fn start(&self) -> Vector {
         self.start.clone()
     }
+    fn start_at(&mut self, file: &[u8]) -> Result<(), ModelError> {
+        let start = self.layers.read_safetensors(file, Some(self.start.f32s()))?;
+        if start == self.start.f32s() {
+            return Err(ModelError::OtherWeights { first: self.layers.parameters().first().map_or_else(String::new, |p| p.name.clone()) });
+        }
+        Arc::get_mut(self).expect("nothing was made of the model yet").start = Vector::from(start);
+        Ok(())
+    }
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective> {
         Arc::new(NetworkObjective { network: Arc::clone(self), rows })
     }
