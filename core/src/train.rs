@@ -13,6 +13,7 @@ use crate::moment::{Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
 use crate::round::{Abort, Books, Cohort, Round, everyone};
 use crate::seed::{Purpose, Seed, Slot};
+use crate::store::StoreError;
 use crate::vector::Vector;
 
 /// What to run and what to measure.
@@ -154,6 +155,15 @@ pub enum TrainError {
         #[source]
         source: io::Error,
     },
+    /// A client's state could not be fetched or kept; the round did not happen.
+    #[error("round {round} could not be finished")]
+    Store {
+        /// Which.
+        round: u64,
+        /// Why.
+        #[source]
+        source: StoreError,
+    },
     /// The clients could not be measured.
     #[error("cannot measure after round {round}")]
     Probe {
@@ -192,7 +202,7 @@ pub fn train_from<A: Algorithm>(
     let mut now = from;
     let mut outcome = Outcome::Finished;
     for index in now.next..=plan.rounds {
-        if let Some(end) = attempt_round(algorithm, plan, index, &everyone, fleet, &mut now) {
+        if let Some(end) = attempt_round(algorithm, plan, index, &everyone, fleet, &mut now)? {
             outcome = end;
             break;
         }
@@ -248,7 +258,7 @@ fn attempt_round<A: Algorithm>(
     everyone: &Cohort,
     fleet: &mut dyn Fleet<A>,
     now: &mut Moment<A>,
-) -> Option<Outcome> {
+) -> Result<Option<Outcome>, TrainError> {
     for attempt in 0..plan.attempts {
         now.attempts += 1;
         // Work on a copy: if the round fails, only the ledger remembers, since the bits were spent.
@@ -262,17 +272,19 @@ fn attempt_round<A: Algorithm>(
                 let mut finite = true;
                 server.vectors(&mut |v| finite &= v.is_finite());
                 if !finite {
-                    return Some(Outcome::Diverged { round: index, client: None });
+                    return Ok(Some(Outcome::Diverged { round: index, client: None }));
                 }
                 (now.server, now.notes) = (server, noted);
-                return None;
+                return Ok(None);
             }
             Err(Abort::Quorum { .. }) if attempt + 1 < plan.attempts => round.roll_back(),
-            Err(Abort::NotFinite { client }) => return Some(Outcome::Diverged { round: index, client: Some(client) }),
-            Err(fatal) => return Some(Outcome::Failed { round: index, reason: fatal.to_string() }),
+            Err(Abort::NotFinite { client }) => return Ok(Some(Outcome::Diverged { round: index, client: Some(client) })),
+            // Not the method's failure but the machine's: the run can go on from what was kept.
+            Err(Abort::Store(source)) => return Err(TrainError::Store { round: index, source }),
+            Err(fatal) => return Ok(Some(Outcome::Failed { round: index, reason: fatal.to_string() })),
         }
     }
-    Some(Outcome::Failed { round: index, reason: "no attempts were allowed".into() })
+    Ok(Some(Outcome::Failed { round: index, reason: "no attempts were allowed".into() }))
 }
 
 /// The clients a probe looks at: all, or a sample that is the same in every round and run.

@@ -4,6 +4,8 @@ use motet_core::{Fraction, Look, Rhythm, Stop};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use super::durability::{CheckpointSection, StoreSection};
+
 /// `[run]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +30,12 @@ pub struct RunSection {
     /// Are final models written?
     #[serde(default = "yes")]
     pub models: bool,
+    /// How often a run is kept so that it can go on.
+    #[serde(default)]
+    pub checkpoint: CheckpointSection,
+    /// Where client states sleep.
+    #[serde(default)]
+    pub store: StoreSection,
 }
 
 fn everyone() -> Fraction {
