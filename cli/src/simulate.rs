@@ -10,10 +10,10 @@ use motet_core::{ClientId, Manifest, Memo, OptimumCard, Reference, Roster, RunCa
 use motet_methods::{Method, Visitor};
 use motet_problems::Problem;
 use motet_report::Records;
-use motet_runtime::Pool;
+use motet_runtime::{Pool, Solves};
 
 use crate::affordable::Locals;
-use crate::config::{Experiment, MethodEntry};
+use crate::config::{Experiment, MethodEntry, StoreSection};
 use crate::error::Error;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -52,7 +52,7 @@ pub struct Planned {
 pub struct Simulation<'a> {
     experiment: &'a Experiment,
     pool: Arc<Pool>,
-    /// Bytes of client states that may stay in memory.
+    /// Bytes of client states that may stay in memory, and as many of local solves.
     limit: u64,
     problems: Vec<Built>,
     /// The experiment's methods; one whose α a budget decides is here once for each problem.
@@ -101,7 +101,7 @@ impl<'a> Simulation<'a> {
             }
             run.entry = afforded[&(run.entry, run.problem)];
         }
-        Ok(Self { experiment, pool, limit: experiment.run.store.limit(), problems, entries, runs })
+        Ok(Self { experiment, pool, limit: experiment.run.store.limit() / 2, problems, entries, runs })
     }
 
     /// The problems, in the order of the manifest.
@@ -117,6 +117,17 @@ impl<'a> Simulation<'a> {
     /// The method of a run, as it fits the run's problem.
     pub fn entry(&self, planned: &Planned) -> &MethodEntry {
         &self.entries[planned.entry]
+    }
+
+    /// Lets local solves of a problem sleep on disk, unless the experiment wants everything in memory.
+    fn archive(&self, problem: usize, output: &Output) -> Result<(), Error> {
+        let memo = &self.problems[problem].memo;
+        if self.experiment.run.store != StoreSection::Memory && !memo.is_archived() {
+            let path = output.kept().solves(problem);
+            let solves = Solves::open(&path, self.limit).map_err(|source| Error::Write { path, source })?;
+            memo.archive(|| Arc::new(solves));
+        }
+        Ok(())
     }
 
     /// What is planned.

@@ -44,16 +44,16 @@ const SELDOM: &str = "run.checkpoint={ seconds = 1000 }";
 
 /// Rows without times, and the digests of the final models.
 fn traces(stage: &Stage, out: &str) -> (Vec<serde_json::Value>, Vec<String>) {
-    let read = |name: &str| fs::read_to_string(stage.path().join(out).join(name)).unwrap();
+    let read = |name: &str| fs::read_to_string(stage.path().join(out).join(name)).expect("it was written");
     let line = |line: &str| {
-        let mut row: serde_json::Value = serde_json::from_str(line).unwrap();
-        row.as_object_mut().unwrap().remove("seconds");
+        let mut row: serde_json::Value = serde_json::from_str(line).expect("it was written");
+        row.as_object_mut().expect("it was written").remove("seconds");
         row
     };
-    let summary: serde_json::Value = serde_json::from_str(&read("summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&read("summary.json")).expect("it was written");
     let digest = |run: &serde_json::Value| format!("{} {} {}", run["digest"], run["bits"], run["gradients"]);
     let rows = read("rows.jsonl").lines().chain(read("clients.jsonl").lines()).map(line).collect();
-    (rows, summary["runs"].as_array().unwrap().iter().map(digest).collect())
+    (rows, summary["runs"].as_array().expect("it was written").iter().map(digest).collect())
 }
 
 fn start(stage: &Stage, args: &[&str]) -> Child {
@@ -159,8 +159,11 @@ fn an_interrupted_run_stops_at_the_end_of_a_round_and_says_how_to_go_on() {
 
 /// Kills a run of Scafflix that has kept three moments and returns their files, oldest first.
 fn cut_short(stage: &Stage) -> Vec<std::path::PathBuf> {
-    let (flix, merit) = (THREE.find("[[method]]\nkind  = \"flix").unwrap(), THREE.find("[[method]]\nkind   = \"merit").unwrap());
-    let scafflix = THREE[flix + 1..].find("[[method]]").unwrap() + flix + 1;
+    let (flix, merit) = (
+        THREE.find("[[method]]\nkind  = \"flix").expect("it was written"),
+        THREE.find("[[method]]\nkind   = \"merit").expect("it was written"),
+    );
+    let scafflix = THREE[flix + 1..].find("[[method]]").expect("it was written") + flix + 1;
     stage.write("one.toml", &format!("{}{}", &THREE[..flix], &THREE[scafflix..merit]));
     let mut child = start(stage, &["run", "one.toml", "--out", "cut", "--set", "run.rounds=200"]);
     let kept = || {
@@ -171,8 +174,8 @@ fn cut_short(stage: &Stage) -> Vec<std::path::PathBuf> {
         files
     };
     wait_for(|| kept().len() >= 3);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
     kept()
 }
 
@@ -223,5 +226,62 @@ fn what_cannot_go_on_is_refused() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{wrong}: {said}");
         assert!(said.contains("run.store") || said.contains("run.checkpoint"), "{said}");
+    }
+}
+
+/// Clients 0 and 1 send NaN.
+fn with_nan(stage: &Stage, extra: &str) {
+    let liars = "byzantine = { first = 0, count = 2, attack = \"nan\" }";
+    let text = SMALL.replace("[run]", &format!("{liars}\n\n[run]\n{extra}"));
+    stage.write("nan.toml", &text[..text.find("[claims]").expect("claims")]);
+}
+
+#[test]
+fn replies_that_are_no_numbers_end_the_run_or_are_left_out_and_recorded() {
+    let stage = Stage::new();
+    with_nan(&stage, "");
+    let fatal = stage.json(&["run", "nan.toml", "--out", "fatal"]);
+    let flix = &fatal["runs"][2];
+    assert_eq!(flix["outcome"]["kind"], "diverged");
+    assert_eq!(flix["outcome"]["client"], 0, "divergence is an outcome with its client: {flix}");
+    with_nan(&stage, "not_finite = \"exclude\"");
+    let excluded = stage.json(&["run", "nan.toml", "--out", "excluded", "--set", "method[2].kind=flix-sgd"]);
+    assert_eq!(excluded["runs"][2]["outcome"]["kind"], "finished", "{}", excluded["runs"][2]);
+    let rows = fs::read_to_string(stage.path().join("excluded/rows.jsonl")).unwrap();
+    let row: serde_json::Value = serde_json::from_str(rows.lines().find(|line| line.contains("excluded")).unwrap()).unwrap();
+    assert_eq!((&row["excluded"][0]["client"], &row["excluded"][1]["client"]), (&0.into(), &1.into()), "{row}");
+    assert_eq!(row["excluded"][0]["round"], row["round"]);
+}
+
+/// A run that cannot write any more ends with exit code 1, says how to go on, and goes on when there is room.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_to_file_sizes_stops_the_run_and_more_room_lets_it_go_on() {
+    let stage = Stage::new();
+    stage.write("three.toml", THREE);
+    stage.json(&["run", "three.toml", "--out", "whole", "--set", SELDOM]);
+    // A limit to the size of files: writing beyond it fails as on a full disk. In blocks of 1024 bytes.
+    let script = "trap '' XFSZ; ulimit -f 20; exec \"$0\" run three.toml --out cut";
+    let output =
+        Command::new("bash").args(["-c", script, env!("CARGO_BIN_EXE_motet")]).current_dir(stage.path()).output().expect("a shell");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("motet run --resume cut") && said.contains("too large") && !said.contains("panicked"), "{said}");
+    let rows = fs::read_to_string(stage.path().join("cut/rows.jsonl")).unwrap();
+    assert!(rows.ends_with('\n') && rows.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+    stage.json(&["run", "--resume", "cut"]);
+    assert_eq!(traces(&stage, "cut"), traces(&stage, "whole"));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_one_clear_error() {
+    let stage = Stage::new();
+    stage.write("small.toml", SMALL);
+    stage.write("file", "not a folder");
+    for out in ["file/out", "/proc/motet"] {
+        let output = stage.motet(&["run", "small.toml", "--out", out]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(out) && !said.contains("panicked") && said.trim_end().lines().count() == 1, "{said}");
     }
 }

@@ -37,17 +37,17 @@ pub use host::{Exam, Host, Kept, Population, Shard};
 pub use ledger::{Direction, Entry, Ledger, Traffic};
 pub use liars::{Attack, Liars};
 pub use mean::Mean;
-pub use memo::Memo;
+pub use memo::{Archive, Memo};
 pub use merit::Merit;
 pub use message::{Message, Reader, Wire, WireError};
 pub use moment::{Keeper, Moment, Next};
 pub use number::{Fraction, NonNegative, OutOfRange, PerClient, Positive, Probability, Rate};
-pub use objective::{Batch, Constants, Objective, Rows};
+pub use objective::{Batch, Compact, Constants, Objective, Rows};
 pub use record::{
-    ClientRow, Input, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Sink, Status, Summary,
-    UpDown, Verdict, larger_is_better,
+    ClientRow, Excluded, Input, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Sink, Status,
+    Summary, UpDown, Verdict, larger_is_better,
 };
-pub use round::{Abort, Cohort, Round};
+pub use round::{Abort, Cohort, NotFinite, Round};
 pub use sampling::Sampling;
 pub use seed::{Noise, Purpose, Rng, Seed, Slot};
 pub use site::{Meter, Site, Work};

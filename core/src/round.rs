@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::algorithm::{Algorithm, ClientId};
 use crate::fleet::{Answer, Asks, Fleet, Heard, Roster, Wave};
 use crate::ledger::{Direction, Ledger};
+use crate::record::Excluded;
 use crate::sampling::{Draw, Sampling};
 use crate::seed::{Rng, Seed, Slot};
 use crate::store::StoreError;
@@ -148,16 +149,35 @@ pub struct Round<'a, A: Algorithm> {
     /// What `heard` was, to undo a failed attempt.
     undo: Vec<(ClientId, Option<Slot>)>,
     everyone: &'a Cohort,
-    /// Least share of a cohort that must answer.
-    quorum: f64,
+    rules: Rules,
     /// Whose replies of the last exchange were dropped.
     lied: Vec<ClientId>,
     notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
+    excluded: &'a mut Vec<Excluded>,
+}
+
+/// What becomes of a reply with NaN or infinity in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotFinite {
+    /// The run has diverged.
+    #[default]
+    Fatal,
+    /// It is left out and recorded, as if the client had been silent. Cohorts that need everyone have nobody to leave out.
+    Exclude,
+}
+
+/// What an exchange must satisfy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// Least share of a cohort that must answer.
+    pub(crate) quorum: f64,
+    pub(crate) not_finite: NotFinite,
 }
 
 impl<'a, A: Algorithm> Round<'a, A> {
-    pub(crate) fn new(slot: Slot, seed: Seed, quorum: f64, everyone: &'a Cohort, fleet: &'a mut dyn Fleet<A>, books: Books<'a>) -> Self {
-        let Books { ledger, heard, notes } = books;
+    pub(crate) fn new(slot: Slot, seed: Seed, rules: Rules, everyone: &'a Cohort, fleet: &'a mut dyn Fleet<A>, books: Books<'a>) -> Self {
+        let Books { ledger, heard, notes, excluded } = books;
         Self {
             slot,
             seed,
@@ -167,9 +187,10 @@ impl<'a, A: Algorithm> Round<'a, A> {
             heard,
             undo: vec![],
             everyone,
-            quorum,
+            rules,
             lied: vec![],
             notes,
+            excluded,
         }
     }
 
@@ -244,11 +265,12 @@ impl<'a, A: Algorithm> Round<'a, A> {
         self.slot.exchange += 1;
         let mut answered = Vec::with_capacity(to.len());
         let (mut bad, mut lies) = (None, vec![]);
+        let wary = (to.wary || self.rules.not_finite == NotFinite::Exclude) && !to.required;
         let mut hear = |ledger: &mut Ledger, id: ClientId, answer: Answer<A::Reply>| {
             ledger.book(Direction::Up, &answer.reply, 1);
             ledger.book_work(answer.work);
             if !answer.finite {
-                if to.wary && !to.required {
+                if wary {
                     return lies.push(id);
                 }
                 bad.get_or_insert(id);
@@ -268,12 +290,13 @@ impl<'a, A: Algorithm> Round<'a, A> {
         if let Some(ClientId(client)) = bad.or(lies.first().copied().filter(|_| answered.is_empty())) {
             return Err(Abort::NotFinite { client });
         }
+        self.excluded.extend(lies.iter().map(|id| Excluded { round: slot.round, client: id.0 }));
         self.lied = lies;
         for &id in &answered {
             let was = self.heard.set(id, Some(slot));
             self.undo.push((id, was));
         }
-        if answered.is_empty() && !to.is_empty() || ((answered.len() + self.lied.len()) as f64) < self.quorum * to.len() as f64 {
+        if answered.is_empty() && !to.is_empty() || ((answered.len() + self.lied.len()) as f64) < self.rules.quorum * to.len() as f64 {
             return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
         }
         Ok(if answered.len() == to.len() { to.clone() } else { Cohort { ids: answered.into(), ..to.clone() } })
@@ -339,6 +362,7 @@ pub(crate) struct Books<'a> {
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) heard: &'a mut Heard,
     pub(crate) notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
+    pub(crate) excluded: &'a mut Vec<Excluded>,
 }
 
 /// The cohort of a whole roster.

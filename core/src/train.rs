@@ -11,7 +11,7 @@ use crate::merit::Merit;
 use crate::message::Wire;
 use crate::moment::{Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
-use crate::round::{Abort, Books, Cohort, Round, everyone};
+use crate::round::{Abort, Books, Cohort, NotFinite, Round, Rules, everyone};
 use crate::seed::{Purpose, Seed, Slot};
 use crate::store::StoreError;
 use crate::vector::Vector;
@@ -27,6 +27,8 @@ pub struct Plan {
     pub seed: Seed,
     /// Least share of a cohort that must answer.
     pub quorum: f64,
+    /// What becomes of replies that are not numbers.
+    pub not_finite: NotFinite,
     /// How often a round is tried.
     pub attempts: u32,
     /// When to measure.
@@ -51,6 +53,7 @@ impl Plan {
             rounds,
             seed,
             quorum: 1.0,
+            not_finite: NotFinite::Fatal,
             attempts: 100,
             rhythm: Rhythm::Every(1),
             look: Look::default(),
@@ -212,6 +215,7 @@ pub fn train_from<A: Algorithm>(
             let mut row =
                 measure(algorithm, plan, index, &probed, fleet, &now).map_err(|source| TrainError::Probe { round: index, source })?;
             row.attempts = std::mem::take(&mut now.attempts);
+            row.excluded = std::mem::take(&mut now.excluded);
             for (name, value) in std::mem::take(&mut now.notes) {
                 *now.spent.entry(name.to_string()).or_insert(0.0) += value;
                 row.notes.insert(name.into_owned(), value);
@@ -262,10 +266,11 @@ fn attempt_round<A: Algorithm>(
     for attempt in 0..plan.attempts {
         now.attempts += 1;
         // Work on a copy: if the round fails, only the ledger remembers, since the bits were spent.
-        let (mut server, mut noted) = (now.server.clone(), now.notes.clone());
+        let (mut server, mut noted, mut excluded) = (now.server.clone(), now.notes.clone(), now.excluded.clone());
         let slot = Slot { round: index, attempt, exchange: 0 };
-        let books = Books { ledger: &mut now.ledger, heard: &mut now.heard, notes: &mut noted };
-        let mut round = Round::new(slot, plan.seed, plan.quorum, everyone, fleet, books);
+        let books = Books { ledger: &mut now.ledger, heard: &mut now.heard, notes: &mut noted, excluded: &mut excluded };
+        let rules = Rules { quorum: plan.quorum, not_finite: plan.not_finite };
+        let mut round = Round::new(slot, plan.seed, rules, everyone, fleet, books);
         let done = if index == 0 { algorithm.open(&mut server, &mut round) } else { algorithm.round(&mut server, &mut round) };
         match done {
             Ok(()) => {
@@ -274,7 +279,7 @@ fn attempt_round<A: Algorithm>(
                 if !finite {
                     return Ok(Some(Outcome::Diverged { round: index, client: None }));
                 }
-                (now.server, now.notes) = (server, noted);
+                (now.server, now.notes, now.excluded) = (server, noted, excluded);
                 return Ok(None);
             }
             Err(Abort::Quorum { .. }) if attempt + 1 < plan.attempts => round.roll_back(),

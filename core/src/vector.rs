@@ -292,6 +292,22 @@ impl Vector {
         }
     }
 
+    /// These rows, each `width` numbers long, one after another.
+    ///
+    /// # Panics
+    /// If one of them reaches past the end.
+    pub fn rows(&self, rows: &[u32], width: usize) -> Vector {
+        fn taken<T: Copy>(x: &[T], rows: &[u32], width: usize) -> Arc<[T]> {
+            let mut taken = Vec::with_capacity(rows.len() * width);
+            rows.iter().for_each(|&row| taken.extend_from_slice(&x[row as usize * width..][..width]));
+            taken.into()
+        }
+        match self.view() {
+            View::F32(x) => Vector(Repr::F32(taken(x, rows, width))),
+            View::F64(x) => Vector(Repr::F64(taken(x, rows, width))),
+        }
+    }
+
     /// x − y
     pub fn diff(x: &Vector, y: &Vector) -> Vector {
         let mut out = x.clone();

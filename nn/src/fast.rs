@@ -6,7 +6,7 @@
 /// The loop must be inlined here to gain anything: pass a closure used once, over `#[inline(always)]` functions. Nothing
 /// in it is fused, so that the bits are the same on every machine.
 #[inline(always)]
-pub(crate) fn fast<R>(work: impl FnOnce() -> R) -> R {
+pub fn fast<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, which is all that the function asks for.

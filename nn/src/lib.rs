@@ -25,6 +25,7 @@ pub mod zoo;
 
 pub use chain::{Chain, Named, named};
 pub use element::Element;
+pub use fast::fast;
 pub use files::FileError;
 pub use init::Init;
 pub use loss::{Loss, PADDING};

@@ -18,5 +18,5 @@ pub use checkpoints::{Checkpoints, Found, Holdings, KEPT};
 pub use inline::Inline;
 pub use lossy::Lossy;
 pub use pool::Pool;
-pub use store::{Disk, Frozen, Memory, OpenError};
+pub use store::{Disk, Frozen, Memory, OpenError, Solves};
 pub use threads::Threads;

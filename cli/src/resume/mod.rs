@@ -3,6 +3,7 @@
 //! ```text
 //! experiment.json     the experiment, with every change made on the command line
 //! finished.jsonl      one line for each run that is done: its card, its summary, how long the records were then
+//! solves-<k>          local solves of problem k
 //! run/                the run under way
 //!   <round>.checkpoint    the last three moments
 //!   states                client states; the checkpoints say where each lies
@@ -158,6 +159,11 @@ impl Resume {
     /// Where the run under way is kept.
     pub(crate) fn run(&self) -> PathBuf {
         self.folder.join("run")
+    }
+
+    /// Where local solves of a problem are kept.
+    pub(crate) fn solves(&self, problem: usize) -> PathBuf {
+        self.folder.join(format!("solves-{problem}"))
     }
 
     /// A run is done; what it kept to go on is not needed any more.

@@ -56,6 +56,7 @@ impl Visitor for Simulate<'_, '_> {
         let method = Arc::new(method);
         let begin = Moment::before(method.server(built.problem.start.clone()));
         let folder = self.output.kept().run();
+        self.of.archive(self.planned.problem, self.output)?;
         let past = Past::of(&self.begun.saved, begin, &folder, self.of.limit);
         let Past { moment, states, seconds, generations } = past.map_err(|source| Error::Write { path: folder.clone(), source })?;
         let host =
@@ -66,6 +67,7 @@ impl Visitor for Simulate<'_, '_> {
             run: self.run,
             quorum: *experiment.run.quorum,
             attempts: experiment.run.attempts,
+            not_finite: experiment.run.not_finite,
             rhythm: experiment.run.rhythm(),
             look: experiment.run.look(),
             probe_clients: experiment.run.probe.clients,

@@ -4,7 +4,9 @@ mod disk;
 mod extents;
 mod frozen;
 mod memory;
+mod solves;
 
 pub use disk::{Disk, OpenError};
 pub use frozen::Frozen;
 pub use memory::Memory;
+pub use solves::Solves;
