@@ -146,8 +146,7 @@ pub struct Round<'a, A: Algorithm> {
     fleet: &'a mut dyn Fleet<A>,
     ledger: &'a mut Ledger,
     heard: &'a mut Heard,
-    /// What `heard` was, to undo a failed attempt.
-    undo: Vec<(ClientId, Option<Slot>)>,
+    lists: &'a mut Lists,
     everyone: &'a Cohort,
     rules: Rules,
     /// Whose replies of the last exchange were dropped.
@@ -177,26 +176,15 @@ pub(crate) struct Rules {
 
 impl<'a, A: Algorithm> Round<'a, A> {
     pub(crate) fn new(slot: Slot, seed: Seed, rules: Rules, everyone: &'a Cohort, fleet: &'a mut dyn Fleet<A>, books: Books<'a>) -> Self {
-        let Books { ledger, heard, notes, excluded } = books;
-        Self {
-            slot,
-            seed,
-            rng: seed.server(slot.round, slot.attempt),
-            fleet,
-            ledger,
-            heard,
-            undo: vec![],
-            everyone,
-            rules,
-            lied: vec![],
-            notes,
-            excluded,
-        }
+        let Books { ledger, heard, notes, excluded, lists } = books;
+        lists.undo.clear();
+        let rng = seed.server(slot.round, slot.attempt);
+        Self { slot, seed, rng, fleet, ledger, heard, lists, everyone, rules, lied: vec![], notes, excluded }
     }
 
     /// Makes a failed attempt not have happened, but for the ledger.
     pub(crate) fn roll_back(self) {
-        for (client, slot) in self.undo.into_iter().rev() {
+        for (client, slot) in self.lists.undo.drain(..).rev() {
             self.heard.set(client, slot);
         }
     }
@@ -263,7 +251,8 @@ impl<'a, A: Algorithm> Round<'a, A> {
         }
         let slot = self.slot;
         self.slot.exchange += 1;
-        let mut answered = Vec::with_capacity(to.len());
+        let mut answered = std::mem::take(&mut self.lists.answered);
+        answered.clear();
         let (mut bad, mut lies) = (None, vec![]);
         let wary = (to.wary || self.rules.not_finite == NotFinite::Exclude) && !to.required;
         let mut hear = |ledger: &mut Ledger, id: ClientId, answer: Answer<A::Reply>| {
@@ -294,12 +283,15 @@ impl<'a, A: Algorithm> Round<'a, A> {
         self.lied = lies;
         for &id in &answered {
             let was = self.heard.set(id, Some(slot));
-            self.undo.push((id, was));
+            self.lists.undo.push((id, was));
         }
         if answered.is_empty() && !to.is_empty() || ((answered.len() + self.lied.len()) as f64) < self.rules.quorum * to.len() as f64 {
             return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
         }
-        Ok(if answered.len() == to.len() { to.clone() } else { Cohort { ids: answered.into(), ..to.clone() } })
+        let whole = answered.len() == to.len();
+        let cohort = if whole { to.clone() } else { Cohort { ids: answered.as_slice().into(), ..to.clone() } };
+        self.lists.answered = answered;
+        Ok(cohort)
     }
 
     /// Asks the silent again in the same slot until everyone has answered; folds in cohort order.
@@ -363,6 +355,16 @@ pub(crate) struct Books<'a> {
     pub(crate) heard: &'a mut Heard,
     pub(crate) notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
     pub(crate) excluded: &'a mut Vec<Excluded>,
+    pub(crate) lists: &'a mut Lists,
+}
+
+/// Lists that every round fills anew, in the memory of the last.
+#[derive(Default)]
+pub(crate) struct Lists {
+    /// What `heard` was, to undo a failed attempt.
+    undo: Vec<(ClientId, Option<Slot>)>,
+    /// Who answered the exchange under way.
+    answered: Vec<ClientId>,
 }
 
 /// The cohort of a whole roster.

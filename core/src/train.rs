@@ -11,7 +11,7 @@ use crate::merit::Merit;
 use crate::message::Wire;
 use crate::moment::{Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
-use crate::round::{Abort, Books, Cohort, NotFinite, Round, Rules, everyone};
+use crate::round::{Abort, Books, Cohort, Lists, NotFinite, Round, Rules, everyone};
 use crate::seed::{Purpose, Seed, Slot};
 use crate::store::StoreError;
 use crate::vector::Vector;
@@ -202,10 +202,10 @@ pub fn train_from<A: Algorithm>(
     let roster = fleet.roster();
     let everyone = everyone(&roster);
     let probed = algorithm.target().map_or_else(|| probed(plan, &roster, &everyone), |target| vec![target]);
-    let mut now = from;
+    let (mut now, mut lists) = (from, Lists::default());
     let mut outcome = Outcome::Finished;
     for index in now.next..=plan.rounds {
-        if let Some(end) = attempt_round(algorithm, plan, index, &everyone, fleet, &mut now)? {
+        if let Some(end) = attempt_round(algorithm, plan, index, &everyone, fleet, &mut now, &mut lists)? {
             outcome = end;
             break;
         }
@@ -262,13 +262,14 @@ fn attempt_round<A: Algorithm>(
     everyone: &Cohort,
     fleet: &mut dyn Fleet<A>,
     now: &mut Moment<A>,
+    lists: &mut Lists,
 ) -> Result<Option<Outcome>, TrainError> {
     for attempt in 0..plan.attempts {
         now.attempts += 1;
         // Work on a copy: if the round fails, only the ledger remembers, since the bits were spent.
         let (mut server, mut noted, mut excluded) = (now.server.clone(), now.notes.clone(), now.excluded.clone());
         let slot = Slot { round: index, attempt, exchange: 0 };
-        let books = Books { ledger: &mut now.ledger, heard: &mut now.heard, notes: &mut noted, excluded: &mut excluded };
+        let books = Books { ledger: &mut now.ledger, heard: &mut now.heard, notes: &mut noted, excluded: &mut excluded, lists };
         let rules = Rules { quorum: plan.quorum, not_finite: plan.not_finite };
         let mut round = Round::new(slot, plan.seed, rules, everyone, fleet, books);
         let done = if index == 0 { algorithm.open(&mut server, &mut round) } else { algorithm.round(&mut server, &mut round) };

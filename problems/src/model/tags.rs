@@ -84,19 +84,31 @@ impl Tagging {
         }
     }
 
-    /// Calls `each` with the row of x and the value of every word of an example.
-    #[inline(always)]
-    fn entries(&self, example: usize, mut each: impl FnMut(usize, f32)) {
+    /// Where the row of x of every word of an example begins, and the word's value.
+    fn entries(&self, example: usize) -> Vec<(usize, f32)> {
+        let mut entries = Vec::with_capacity(64);
         self.data.features().entries(example, |column, v| {
             let row = self.own.as_ref().map_or(column, |own| own[column] as usize);
-            each(row, v as f32);
+            entries.push((row * self.tags, v as f32));
         });
+        entries
     }
 
-    fn scores(&self, x: &[f32], example: usize, scores: &mut [f32]) {
-        let (x, bias) = x.split_at(x.len() - self.tags);
+    fn scores(&self, x: &[f32], entries: &[(usize, f32)], scores: &mut [f32]) {
+        let tags = self.tags;
+        let (x, bias) = x.split_at(x.len() - tags);
         scores.copy_from_slice(bias);
-        fast(|| self.entries(example, |row, v| add(v, &x[row * self.tags..][..self.tags], scores)));
+        fast(|| {
+            // Four words at a time: the scores are fetched and put back once for all of them.
+            let (fours, rest) = entries.as_chunks::<4>();
+            for four in fours {
+                let [a, b, c, d] = four.map(|(at, v)| (&x[at..][..tags], v));
+                for (k, s) in scores.iter_mut().enumerate() {
+                    *s = *s + a.1 * a.0[k] + b.1 * b.0[k] + c.1 * c.0[k] + d.1 * d.0[k];
+                }
+            }
+            rest.iter().for_each(|&(at, v)| add(v, &x[at..][..tags], scores));
+        });
     }
 
     /// Scores become slopes, times `share`.
@@ -108,30 +120,44 @@ impl Tagging {
     }
 
     fn loss(&self, x: &[f32], example: usize, scores: &mut [f32]) -> f64 {
-        self.scores(x, example, scores);
+        self.scores(x, &self.entries(example), scores);
         let own: f64 = self.data.tags(example).iter().map(|&tag| f64::from(scores[tag as usize])).sum();
         scores.iter().map(|s| softplus(f64::from(*s))).sum::<f64>() - own
     }
 
-    /// The slopes of every example of a batch at x, one after another.
-    fn all_slopes(&self, x: &[f32], rows: Rows<'_>, share: f32) -> Vec<f32> {
+    /// The words of every example of a batch, and their slopes at x, one after another.
+    fn all_slopes(&self, x: &[f32], rows: Rows<'_>, share: f32) -> (Vec<Words>, Vec<f32>) {
         let mut slopes = vec![0.0; self.count(rows) * self.tags];
+        let mut words = Vec::with_capacity(self.count(rows));
         for (example, slopes) in self.picked(rows).zip(slopes.chunks_mut(self.tags.max(1))) {
-            self.scores(x, example, slopes);
+            let entries = self.entries(example);
+            self.scores(x, &entries, slopes);
             self.slopes(example, share, slopes);
+            words.push(entries);
         }
-        slopes
+        (words, slopes)
     }
 
     /// The rows of x that some examples touch, ascending; the biases come last.
     fn touched(&self, rows: Rows<'_>) -> Vec<u32> {
-        let mut touched = vec![];
-        self.picked(rows).for_each(|example| self.entries(example, |row, _| touched.push(row as u32)));
+        let rows_of = |example| self.entries(example).into_iter().map(|(at, _)| (at / self.tags.max(1)) as u32);
+        let mut touched: Vec<u32> = self.picked(rows).flat_map(rows_of).collect();
         touched.push(self.words as u32);
         touched.sort_unstable();
         touched.dedup();
         touched
     }
+}
+
+/// Where the rows of an example's words begin, and their values.
+type Words = Vec<(usize, f32)>;
+
+/// Adds `sign` times the slopes of an example to the rows of its words and to the biases.
+fn spread(sign: f32, entries: &[(usize, f32)], slopes: &[f32], words: &mut [f32], bias: &mut [f32]) {
+    fast(|| {
+        entries.iter().for_each(|&(at, v)| add(sign * v, slopes, &mut words[at..][..slopes.len()]));
+        add(sign, slopes, bias);
+    });
 }
 
 /// to ← to + v·from
@@ -160,31 +186,24 @@ impl Objective for Tagging {
         self.update(x, batch).add_to(1.0, g);
     }
     fn update(&self, x: &Vector, batch: Batch<'_>) -> Update {
-        let slopes = self.all_slopes(x.f32s(), batch.rows, 1.0 / self.count(batch.rows).max(1) as f32);
+        let (examples, slopes) = self.all_slopes(x.f32s(), batch.rows, 1.0 / self.count(batch.rows).max(1) as f32);
         let (rows, tags) = (self.touched(batch.rows), self.tags);
         let mut values = vec![0.0; rows.len() * tags];
         let (words, bias) = values.split_at_mut((rows.len() - 1) * tags);
-        for (example, slopes) in self.picked(batch.rows).zip(slopes.chunks(tags.max(1))) {
-            fast(|| {
-                self.entries(example, |row, v| {
-                    let place = rows.binary_search(&(row as u32)).expect("a word of the batch is touched by it");
-                    add(v, slopes, &mut words[place * tags..][..tags]);
-                });
-                add(1.0, slopes, bias);
-            });
+        for (mut entries, slopes) in examples.into_iter().zip(slopes.chunks(tags.max(1))) {
+            for (at, _) in &mut entries {
+                *at = rows.partition_point(|&row| (row as usize) * tags < *at) * tags;
+            }
+            spread(1.0, &entries, slopes, words, bias);
         }
         Update::Rows(RowUpdate::new(self.dim(), rows, values.into()))
     }
     /// In one pass over the rows of the batch, without making the gradient.
     fn descend(&self, x: &mut Vector, batch: Batch<'_>, rate: f64) {
-        let slopes = self.all_slopes(x.f32s(), batch.rows, rate as f32 / self.count(batch.rows).max(1) as f32);
-        let tags = self.tags;
-        let (words, bias) = x.f32s_mut().split_at_mut(self.words * tags);
-        for (example, slopes) in self.picked(batch.rows).zip(slopes.chunks(tags.max(1))) {
-            fast(|| {
-                self.entries(example, |row, v| add(-v, slopes, &mut words[row * tags..][..tags]));
-                add(-1.0, slopes, bias);
-            });
+        let (examples, slopes) = self.all_slopes(x.f32s(), batch.rows, rate as f32 / self.count(batch.rows).max(1) as f32);
+        let (words, bias) = x.f32s_mut().split_at_mut(self.words * self.tags);
+        for (entries, slopes) in examples.iter().zip(slopes.chunks(self.tags.max(1))) {
+            spread(-1.0, entries, slopes, words, bias);
         }
     }
     fn compact(&self) -> Option<Compact> {
