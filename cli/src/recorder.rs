@@ -5,7 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Merit, Probe, Roster, Row, Score, Sink, Slot, Wave};
+use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Heard, Merit, Probe, Roster, Row, Score, Sink, Slot, Wave};
 
 use crate::output::Output;
 use crate::progress::Progress;
@@ -24,6 +24,10 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
         self.inner.exchange(slot, wave, each)
     }
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+        self.inner.settled(clients, heard)
+    }
+
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
         let began = Instant::now();
         let done = self.inner.probe(probe, each);

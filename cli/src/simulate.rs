@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Manifest, Memo, OptimumCard, Reference, Roster, RunCard, Summary};
+use motet_core::{ClientId, Manifest, Memo, OptimumCard, Plan, Reference, Roster, RunCard, Summary};
 use motet_methods::{Method, Visitor};
 use motet_problems::Problem;
 use motet_report::Records;
@@ -230,14 +230,13 @@ impl Visitor for Fits {
 }
 
 impl Built {
-    /// The clients that are scored one by one at the end: those held in memory, or as many as are probed of those made on demand.
-    fn judged(&self, probed: Option<u32>) -> Vec<ClientId> {
-        let most = match self.problem.population.roster() {
-            Roster::Counted(_) if !self.problem.shards.is_empty() => self.problem.shards.len(),
-            Roster::Counted(n) => probed.map_or(n, |count| count.min(n)) as usize,
-            Roster::Listed(ids) => ids.len(),
-            Roster::Unbounded => 0,
+    /// The clients that are scored one by one at the end: those that are probed, but nobody of a population without end.
+    fn judged(&self, plan: &Plan) -> Vec<ClientId> {
+        let mut ids = match self.problem.population.roster() {
+            Roster::Unbounded => vec![],
+            roster => plan.probed(&roster),
         };
-        (0..most.min(MOST_CLIENTS) as u32).map(ClientId).collect()
+        ids.truncate(MOST_CLIENTS);
+        ids
     }
 }

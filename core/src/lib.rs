@@ -28,6 +28,7 @@ mod seed;
 mod site;
 mod store;
 mod train;
+mod train_error;
 mod update;
 mod vector;
 
@@ -53,6 +54,7 @@ pub use sampling::Sampling;
 pub use seed::{Noise, Purpose, Rng, Seed, Slot};
 pub use site::{Meter, Site, Work};
 pub use store::{Store, StoreError};
-pub use train::{Plan, Reference, Rhythm, Stop, TrainError, Trained, train, train_from};
+pub use train::{Plan, Reference, Rhythm, Stop, Trained, train, train_from};
+pub use train_error::TrainError;
 pub use update::{RowUpdate, Update};
 pub use vector::{Precision, Vector, View, ViewMut};

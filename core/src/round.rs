@@ -367,6 +367,13 @@ pub(crate) struct Lists {
     answered: Vec<ClientId>,
 }
 
+impl Lists {
+    /// Who was heard in the round; somebody may be named twice.
+    pub(crate) fn heard(&self) -> impl Iterator<Item = ClientId> {
+        self.undo.iter().map(|(id, _)| *id)
+    }
+}
+
 /// The cohort of a whole roster.
 pub(crate) fn everyone(roster: &Roster) -> Cohort {
     match roster {

@@ -13,7 +13,7 @@ use crate::moment::{Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
 use crate::round::{Abort, Books, Cohort, Lists, NotFinite, Round, Rules, everyone};
 use crate::seed::{Purpose, Seed, Slot};
-use crate::store::StoreError;
+use crate::train_error::TrainError;
 use crate::vector::Vector;
 
 /// What to run and what to measure.
@@ -61,6 +61,24 @@ impl Plan {
             coordinates: 0,
             reference: None,
             stop: vec![],
+        }
+    }
+}
+
+impl Plan {
+    /// The clients a probe looks at: all, or a sample that is the same in every round and run.
+    pub fn probed(&self, roster: &Roster) -> Vec<ClientId> {
+        let everyone = everyone(roster);
+        let ids = everyone.ids();
+        let mut dice = Seed(0).fixed(ClientId(0), Purpose::Probe);
+        match self.probe_clients {
+            Some(count) if *roster == Roster::Unbounded => {
+                (0..count).map(|_| ClientId(dice.next_u64() as u32)).collect::<BTreeSet<_>>().into_iter().collect()
+            }
+            Some(count) if (count as usize) < ids.len() => {
+                dice.choose(count as usize, ids.len()).into_iter().map(|k| ids[k as usize]).collect()
+            }
+            _ => ids.to_vec(),
         }
     }
 }
@@ -137,47 +155,6 @@ pub struct Trained<A: Algorithm> {
     pub outcome: Outcome,
 }
 
-/// The loop itself could not go on; everything already handed to the sink is safe.
-#[derive(Debug, thiserror::Error)]
-pub enum TrainError {
-    /// A row could not be kept.
-    #[error("cannot write the row of round {round}")]
-    Sink {
-        /// Which.
-        round: u64,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// What had been reached could not be kept.
-    #[error("cannot keep what was reached after round {round}")]
-    Keep {
-        /// Which.
-        round: u64,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// A client's state could not be fetched or kept; the round did not happen.
-    #[error("round {round} could not be finished")]
-    Store {
-        /// Which.
-        round: u64,
-        /// Why.
-        #[source]
-        source: StoreError,
-    },
-    /// The clients could not be measured.
-    #[error("cannot measure after round {round}")]
-    Probe {
-        /// Which.
-        round: u64,
-        /// Why.
-        #[source]
-        source: Abort,
-    },
-}
-
 /// Runs an algorithm on a fleet. Round 0 is [`Algorithm::open`].
 pub fn train<A: Algorithm>(
     algorithm: &A,
@@ -201,7 +178,7 @@ pub fn train_from<A: Algorithm>(
 ) -> Result<Trained<A>, TrainError> {
     let roster = fleet.roster();
     let everyone = everyone(&roster);
-    let probed = algorithm.target().map_or_else(|| probed(plan, &roster, &everyone), |target| vec![target]);
+    let probed = algorithm.target().map_or_else(|| plan.probed(&roster), |target| vec![target]);
     let (mut now, mut lists) = (from, Lists::default());
     let mut outcome = Outcome::Finished;
     for index in now.next..=plan.rounds {
@@ -209,6 +186,7 @@ pub fn train_from<A: Algorithm>(
             outcome = end;
             break;
         }
+        fleet.settled(&mut lists.heard(), &now.heard).map_err(|source| TrainError::Settle { round: index, source })?;
         now.next = index + 1;
         let last = index == plan.rounds || algorithm.done(&now.server);
         if plan.rhythm.due(index, last) {
@@ -291,21 +269,6 @@ fn attempt_round<A: Algorithm>(
         }
     }
     Ok(Some(Outcome::Failed { round: index, reason: "no attempts were allowed".into() }))
-}
-
-/// The clients a probe looks at: all, or a sample that is the same in every round and run.
-fn probed(plan: &Plan, roster: &Roster, everyone: &Cohort) -> Vec<ClientId> {
-    let ids = everyone.ids();
-    let mut dice = Seed(0).fixed(ClientId(0), Purpose::Probe);
-    match plan.probe_clients {
-        Some(count) if *roster == Roster::Unbounded => {
-            (0..count).map(|_| ClientId(dice.next_u64() as u32)).collect::<BTreeSet<_>>().into_iter().collect()
-        }
-        Some(count) if (count as usize) < ids.len() => {
-            dice.choose(count as usize, ids.len()).into_iter().map(|k| ids[k as usize]).collect()
-        }
-        _ => ids.to_vec(),
-    }
 }
 
 fn measure<A: Algorithm>(

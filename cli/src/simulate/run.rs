@@ -157,7 +157,7 @@ impl Simulate<'_, '_> {
         plan: &Plan,
         fleet: &mut dyn Fleet<M>,
     ) -> Result<Vec<ClientRow>, Error> {
-        let ids = self.of.problems[self.planned.problem].judged(plan.probe_clients);
+        let ids = self.of.problems[self.planned.problem].judged(plan);
         let look = Look { gradient: false, model: self.of.experiment.run.models, ..plan.look };
         let shared = |id: ClientId| method.shared(&trained.server, id);
         let probe = Probe { round: trained.rounds, to: &ids, shared: &shared, heard: &trained.heard, look, reference: None };

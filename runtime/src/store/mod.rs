@@ -3,6 +3,7 @@
 mod disk;
 mod extents;
 mod frozen;
+mod helper;
 mod memory;
 mod solves;
 
