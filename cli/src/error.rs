@@ -33,6 +33,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The machine is too small.
+    #[error("{file}: {reason}")]
+    Unfit {
+        /// The experiment file.
+        file: String,
+        /// Why, and what would help.
+        reason: String,
+    },
     /// A claim that cannot be judged.
     #[error("{file}: claims: {source}")]
     Claim {

@@ -285,3 +285,57 @@ fn a_folder_that_cannot_be_written_is_one_clear_error() {
         assert!(said.contains(out) && !said.contains("panicked") && said.trim_end().lines().count() == 1, "{said}");
     }
 }
+
+#[test]
+fn devices_give_the_rows_a_clock_of_the_deployment_that_survives_a_resume() {
+    let stage = Stage::new();
+    let devices =
+        "devices = { available = 0.9, dropout = 0.1, speed = 1000, up = 1e4, down = 1e5, latency = 0.01, spread = 0.5, deadline = 2 }";
+    let text = SMALL.replace("[run]", &format!("{devices}\n\n[run]\nquorum = 0.3\ncheckpoint = {{ rounds = 1 }}"));
+    let text = text[..text.find("[claims]").unwrap()].replace("kind  = \"flix\"", "kind  = \"flix-sgd\"");
+    stage.write("devices.toml", &text);
+    stage.json(&["run", "devices.toml", "--out", "one", "--threads", "1"]);
+    let (rows, digests) = traces(&stage, "one");
+    let clock: Vec<f64> = rows.iter().filter(|row| row["run"] == 2).filter_map(|row| row["deployed"].as_f64()).collect();
+    assert!(clock.len() >= 20 && clock.windows(2).all(|w| w[1] > w[0]), "{clock:?}");
+    // Twenty rounds and the opening, each of at least twice the latency and, since somebody is mostly away, about the deadline.
+    assert!(clock.last().unwrap() > &(20.0 * 0.02) && clock.last().unwrap() < &(2.0 * 2.0 * 100.0), "{clock:?}");
+    let mut child = start(&stage, &["run", "devices.toml", "--out", "two"]);
+    wait_for(|| written(&stage, "two") > 2000);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    stage.json(&["run", "--resume", "two", "--threads", "3"]);
+    assert_eq!(traces(&stage, "two"), (rows, digests));
+    let page = fs::read_to_string(stage.path().join("two/report.html")).unwrap();
+    assert!(page.contains("seconds of the deployment"));
+}
+
+#[test]
+fn check_estimates_memory_and_disk_and_refuses_what_cannot_fit() {
+    let stage = Stage::new();
+    stage.write("three.toml", THREE);
+    let check = stage.json(&["check", "three.toml"]);
+    let needs = &check["methods"][1]["needs"];
+    assert_eq!(needs["clients"], 6);
+    // h and what was sent, 20 numbers of 8 bytes each, in up to three versions.
+    assert!((300..2000).contains(&needs["state_bytes"].as_u64().unwrap()), "{needs}");
+    assert_eq!(needs["solve_bytes"], 20 * 8 + 4);
+    assert_eq!(check["methods"][2]["needs"]["solve_bytes"], 0);
+    // Ten million clients who each keep a model of five million numbers.
+    let huge = r#"
+[problem]
+source = { kind = "synthetic-posts", clients = 10_000_000, posts = 1 }
+[run]
+rounds = 1_000_000_000
+[[method]]
+kind = "scaffold"
+step = 0.1
+server_step = 1.0
+sampling = { clients = 1 }
+"#;
+    stage.write("huge.toml", huge);
+    let refused = stage.motet(&["check", "huge.toml"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("needs about") && said.contains("are free"), "{said}");
+}

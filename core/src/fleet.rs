@@ -24,6 +24,11 @@ pub trait Fleet<A: Algorithm> {
         Ok(())
     }
 
+    /// Seconds of the deployment that have passed since this was last asked; 0 where nobody keeps that clock.
+    fn elapsed(&mut self) -> f64 {
+        0.0
+    }
+
     /// Scores personal models; in the order asked, never in the ledger of training.
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort>;
 }

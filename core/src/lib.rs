@@ -9,6 +9,7 @@
 
 mod algorithm;
 mod card;
+mod devices;
 mod fleet;
 mod host;
 mod ledger;
@@ -34,6 +35,7 @@ mod vector;
 
 pub use algorithm::{Algorithm, ClientId, Facts, State};
 pub use card::Card;
+pub use devices::Devices;
 pub use fleet::{Answer, Asks, Fleet, Heard, Look, Probe, Roster, Score, Wave};
 pub use host::{Exam, Host, Kept, Population, Shard};
 pub use ledger::{Direction, Entry, Ledger, Traffic};

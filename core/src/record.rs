@@ -39,6 +39,9 @@ pub struct Row {
     /// Whose replies since the last row were not numbers and were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded: Vec<Excluded>,
+    /// Seconds since the start on the problem's devices, where it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<f64>,
     /// Wall time since the start, training only. Not part of what must be equal between runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,

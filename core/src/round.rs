@@ -275,6 +275,7 @@ impl<'a, A: Algorithm> Round<'a, A> {
             let ledger = &mut *self.ledger;
             self.fleet.exchange(slot, Wave { to: to.ids(), asks, heard: self.heard }, &mut |id, answer| hear(ledger, id, answer))?;
         }
+        self.ledger.book_seconds(self.fleet.elapsed());
         // If nobody sent numbers, it is not the clients that lie but the run that diverges.
         if let Some(ClientId(client)) = bad.or(lies.first().copied().filter(|_| answered.is_empty())) {
             return Err(Abort::NotFinite { client });

@@ -302,6 +302,7 @@ fn measure<A: Algorithm>(
         bits: UpDown::bits(up, down),
         bytes: UpDown::bytes(up, down),
         gradients: now.ledger.gradients,
+        deployed: (now.ledger.nanoseconds > 0).then_some(now.ledger.nanoseconds as f64 / 1e9),
         ..Row::default()
     })
 }

@@ -53,6 +53,10 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Byzantine<F> {
         self.inner.settled(clients, heard)
     }
 
+    fn elapsed(&mut self) -> f64 {
+        self.inner.elapsed()
+    }
+
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
         self.inner.probe(probe, each)
     }

@@ -6,6 +6,7 @@
 mod bytes;
 mod byzantine;
 mod checkpoints;
+mod deployed;
 mod inline;
 mod lossy;
 mod pool;
@@ -15,6 +16,7 @@ mod threads;
 pub use bytes::Bytes;
 pub use byzantine::Byzantine;
 pub use checkpoints::{Checkpoints, Found, Holdings, KEPT};
+pub use deployed::Deployed;
 pub use inline::Inline;
 pub use lossy::Lossy;
 pub use pool::Pool;

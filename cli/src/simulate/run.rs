@@ -9,7 +9,7 @@ use motet_core::{
 };
 use motet_methods::{Method, Visitor};
 use motet_problems::reference::{Part, minimise};
-use motet_runtime::{Byzantine, Threads};
+use motet_runtime::{Byzantine, Deployed, Threads};
 use sha2::{Digest, Sha256};
 
 use super::{Planned, Simulation};
@@ -78,7 +78,8 @@ impl Visitor for Simulate<'_, '_> {
         };
         let watch = Watch::after(seconds);
         let honest = Threads::new(host, Arc::clone(&self.of.pool));
-        let mut fleet = Timed { inner: Byzantine::new(honest, built.problem.liars, seed), probing: watch.probing() };
+        let liars = Byzantine::new(honest, built.problem.liars, seed);
+        let mut fleet = Timed { inner: Deployed::new(liars, built.problem.devices, seed), probing: watch.probing() };
         self.progress.begin(&self.card.label, self.planned.seed, experiment.run.rounds);
         if moment.next > 0 {
             self.progress.tell(&format!("{} seed {}: going on after round {}", self.card.label, self.planned.seed, moment.next - 1));
