@@ -33,6 +33,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The machine is too small.
+    #[error("{file}: {reason}")]
+    Unfit {
+        /// The experiment file.
+        file: String,
+        /// Why, and what would help.
+        reason: String,
+    },
     /// A claim that cannot be judged.
     #[error("{file}: claims: {source}")]
     Claim {
@@ -68,6 +76,22 @@ pub enum Error {
         /// Why.
         source: TrainError,
     },
+    /// Somebody stopped it; not an error, but not an end either.
+    #[error("{what}; go on with: motet run --resume {}", folder.display())]
+    Interrupted {
+        /// Where it stands.
+        what: String,
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// An experiment that cannot go on from what is there.
+    #[error("{}: {reason}", folder.display())]
+    Unresumable {
+        /// Its folder.
+        folder: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// Something in the report could not be drawn.
     #[error("cannot render the report: {0}")]
     Report(String),
@@ -77,7 +101,7 @@ impl Error {
     /// 2: the input is wrong; 1: a run failed.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Write { .. } | Error::Run { .. } | Error::Report(_) => 1,
+            Error::Write { .. } | Error::Run { .. } | Error::Interrupted { .. } | Error::Report(_) => 1,
             _ => 2,
         }
     }

@@ -20,7 +20,9 @@ mod output;
 mod progress;
 mod promised;
 mod recorder;
+mod resume;
 mod simulate;
+mod stream;
 pub mod verb;
 
 pub use digest::digest;

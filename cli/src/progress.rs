@@ -60,6 +60,11 @@ impl Progress {
             gap.unwrap_or_default(),
             run.seconds
         );
+        self.tell(&line);
+    }
+
+    /// Something that stays on the screen.
+    pub fn tell(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.println(line),
             None if self.lines => eprintln!("{line}"),

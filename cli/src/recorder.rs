@@ -1,11 +1,11 @@
 //! What stands between the loop and the outside: time, files, the progress bar.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Merit, Probe, Roster, Row, Score, Sink, Slot, Wave};
+use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Heard, Merit, Probe, Roster, Row, Score, Sink, Slot, Wave};
 
 use crate::output::Output;
 use crate::progress::Progress;
@@ -24,6 +24,14 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
         self.inner.exchange(slot, wave, each)
     }
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+        self.inner.settled(clients, heard)
+    }
+
+    fn elapsed(&mut self) -> f64 {
+        self.inner.elapsed()
+    }
+
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
         let began = Instant::now();
         let done = self.inner.probe(probe, each);
@@ -32,28 +40,51 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
     }
 }
 
+/// How long training took, probes and earlier goes at the same run taken into account.
+pub(crate) struct Watch {
+    began: Instant,
+    before: f64,
+    probing: Rc<Cell<Duration>>,
+}
+
+impl Watch {
+    /// Starts with the seconds that were spent before.
+    pub(crate) fn after(before: f64) -> Self {
+        Self { began: Instant::now(), before, probing: Rc::default() }
+    }
+
+    /// To be told how long probes take.
+    pub(crate) fn probing(&self) -> Rc<Cell<Duration>> {
+        Rc::clone(&self.probing)
+    }
+
+    /// Seconds of training.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.before + self.began.elapsed().saturating_sub(self.probing.get()).as_secs_f64()
+    }
+}
+
 /// Rows to disk, to memory and to the progress bar.
 pub(crate) struct Recorder<'a> {
-    pub(crate) output: &'a mut Output,
+    pub(crate) output: &'a RefCell<&'a mut Output>,
     pub(crate) rows: &'a mut Vec<Row>,
     pub(crate) merits: &'a mut Vec<Merit>,
     pub(crate) progress: &'a Progress,
-    pub(crate) began: Instant,
-    pub(crate) probing: &'a Cell<Duration>,
+    pub(crate) watch: &'a Watch,
 }
 
 impl Sink for Recorder<'_> {
     fn row(&mut self, row: &Row) -> io::Result<()> {
         let mut row = row.clone();
-        row.seconds = Some(self.began.elapsed().saturating_sub(self.probing.get()).as_secs_f64());
-        self.output.row(&row)?;
+        row.seconds = Some(self.watch.seconds());
+        self.output.borrow_mut().row(&row)?;
         self.progress.row(&row);
         self.rows.push(row);
         Ok(())
     }
 
     fn merit(&mut self, merit: &Merit) -> io::Result<()> {
-        self.output.merit(merit)?;
+        self.output.borrow_mut().merit(merit)?;
         self.merits.push(merit.clone());
         Ok(())
     }

@@ -35,7 +35,7 @@ fn every_bundled_experiment_runs_for_two_rounds() {
             Err(error) => panic!("{}: {error}", bundled.name),
         };
         let folder = tempfile::tempdir().unwrap();
-        let mut output = Output::create(&folder.path().join("out"), false).unwrap();
+        let mut output = Output::create(&folder.path().join("out"), false, &experiment.document).unwrap();
         let records = simulation.execute(&mut output, &Progress::new(true)).unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
         assert!(!records.rows.is_empty());
     }

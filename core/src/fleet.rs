@@ -19,6 +19,16 @@ pub trait Fleet<A: Algorithm> {
     /// Carries a wave of asks; hands the answers to `each` in the order asked, skipping the silent.
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort>;
 
+    /// The round is over and these clients were heard: they will never be asked to go back behind what `heard` names.
+    fn settled(&mut self, _clients: &mut dyn Iterator<Item = ClientId>, _heard: &Heard) -> Result<(), Abort> {
+        Ok(())
+    }
+
+    /// Seconds of the deployment that have passed since this was last asked; 0 where nobody keeps that clock.
+    fn elapsed(&mut self) -> f64 {
+        0.0
+    }
+
     /// Scores personal models; in the order asked, never in the ledger of training.
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort>;
 }

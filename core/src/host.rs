@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::algorithm::{Algorithm, ClientId};
 use crate::fleet::{Answer, Look, Probe, Roster, Score};
@@ -146,7 +147,12 @@ pub struct Host<A: Algorithm> {
     store: Arc<dyn Store<Kept<A::Client>>>,
     memo: Arc<Memo>,
     seed: Seed,
+    /// Was a large state seen?
+    large: Arc<AtomicBool>,
 }
+
+/// States of so many bytes are not kept longer than needed.
+const LARGE: u64 = 64 << 10;
 
 impl<A: Algorithm> Clone for Host<A> {
     fn clone(&self) -> Self {
@@ -156,6 +162,7 @@ impl<A: Algorithm> Clone for Host<A> {
             store: Arc::clone(&self.store),
             memo: Arc::clone(&self.memo),
             seed: self.seed,
+            large: Arc::clone(&self.large),
         }
     }
 }
@@ -169,7 +176,7 @@ impl<A: Algorithm> Host<A> {
         memo: Arc<Memo>,
         seed: Seed,
     ) -> Self {
-        Self { algorithm, population, store, memo, seed }
+        Self { algorithm, population, store, memo, seed, large: Arc::default() }
     }
 
     /// Who there is.
@@ -200,6 +207,9 @@ impl<A: Algorithm> Host<A> {
         if heard.is_none() {
             work += kept.entry;
         }
+        if state.bytes() >= LARGE {
+            self.large.store(true, Ordering::Relaxed);
+        }
         kept.keep(Version { slot: Some(slot), state, buffers });
         self.store.put(id, kept)?;
         Ok(Some(Answer::new(reply, work)))
@@ -226,6 +236,28 @@ impl<A: Algorithm> Host<A> {
         let reply = self.algorithm.answer(&mut state, ask, &mut site);
         work += site.work();
         Answer::new(reply, work)
+    }
+
+    /// Forgets every version of a client's state but the one named, if states are large: small ones are forgotten when
+    /// the client is next asked, which costs nothing extra.
+    pub fn settle(&self, id: ClientId, heard: Option<Slot>) -> Result<(), StoreError> {
+        if !self.large.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if let Some(mut kept) = self.store.take(id)? {
+            if kept.versions.len() > 1 && kept.find(heard).is_some() {
+                kept.versions.retain(|version| version.slot == heard);
+            }
+            self.store.put(id, kept)?;
+        }
+        Ok(())
+    }
+
+    /// These clients are about to be asked or scored, in this order.
+    pub fn expect(&self, clients: &[ClientId]) {
+        if size_of::<A::Client>() > 0 {
+            self.store.expect(clients);
+        }
     }
 
     /// Scores what the client would deploy. Uses no dice of the run and changes no state.

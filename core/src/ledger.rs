@@ -39,6 +39,8 @@ wire! {
         pub gradients: u64,
         /// Examples evaluated by clients.
         pub values: u64,
+        /// Nanoseconds that the exchanges would have taken on the problem's devices.
+        pub nanoseconds: u64,
     }
 }
 
@@ -71,6 +73,11 @@ impl Ledger {
     pub fn book_work(&mut self, work: Work) {
         self.gradients += work.gradients;
         self.values += work.values;
+    }
+
+    /// Books time of the deployment.
+    pub fn book_seconds(&mut self, seconds: f64) {
+        self.nanoseconds += (1e9 * seconds) as u64;
     }
 
     /// By kind, in the order of first use.

@@ -9,6 +9,7 @@
 
 mod algorithm;
 mod card;
+mod devices;
 mod fleet;
 mod host;
 mod ledger;
@@ -28,31 +29,34 @@ mod seed;
 mod site;
 mod store;
 mod train;
+mod train_error;
 mod update;
 mod vector;
 
 pub use algorithm::{Algorithm, ClientId, Facts, State};
 pub use card::Card;
+pub use devices::Devices;
 pub use fleet::{Answer, Asks, Fleet, Heard, Look, Probe, Roster, Score, Wave};
 pub use host::{Exam, Host, Kept, Population, Shard};
 pub use ledger::{Direction, Entry, Ledger, Traffic};
 pub use liars::{Attack, Liars};
 pub use mean::Mean;
-pub use memo::Memo;
+pub use memo::{Archive, Memo};
 pub use merit::Merit;
 pub use message::{Message, Reader, Wire, WireError};
 pub use moment::{Keeper, Moment, Next};
 pub use number::{Fraction, NonNegative, OutOfRange, PerClient, Positive, Probability, Rate};
-pub use objective::{Batch, Constants, Objective, Rows};
+pub use objective::{Batch, Compact, Constants, Objective, Rows};
 pub use record::{
-    ClientRow, Input, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Sink, Status, Summary,
-    UpDown, Verdict, larger_is_better,
+    ClientRow, Excluded, Input, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Sink, Status,
+    Summary, UpDown, Verdict, larger_is_better,
 };
-pub use round::{Abort, Cohort, Round};
+pub use round::{Abort, Cohort, NotFinite, Round};
 pub use sampling::Sampling;
 pub use seed::{Noise, Purpose, Rng, Seed, Slot};
 pub use site::{Meter, Site, Work};
 pub use store::{Store, StoreError};
-pub use train::{Plan, Reference, Rhythm, Stop, TrainError, Trained, train, train_from};
+pub use train::{Plan, Reference, Rhythm, Stop, Trained, train, train_from};
+pub use train_error::TrainError;
 pub use update::{RowUpdate, Update};
 pub use vector::{Precision, Vector, View, ViewMut};

@@ -1,16 +1,25 @@
 //! Vectors that depend on a client's data alone, made once and shared by all runs on a problem.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::algorithm::ClientId;
 use crate::site::Work;
 use crate::vector::Vector;
 
 /// Pure local models, kept outside the versioned client state: they never change.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Memo {
     shelves: [Mutex<Shelf>; SHELVES],
+    archive: OnceLock<Arc<dyn Archive>>,
+}
+
+/// Where vectors go that memory cannot hold. What it loses is made again, to the same bits: it needs to report no failure.
+pub trait Archive: Send + Sync {
+    /// What was put there.
+    fn get(&self, client: ClientId, key: u64) -> Option<(Vector, Work)>;
+    /// Keeps a vector and what it took; false if it cannot.
+    fn put(&self, client: ClientId, key: u64, vector: &Vector, work: Work) -> bool;
 }
 
 /// Clients are spread over this many locks, so that threads seldom meet.
@@ -19,17 +28,52 @@ const SHELVES: usize = 16;
 type Shelf = BTreeMap<(u64, ClientId), Arc<OnceLock<(Vector, Work)>>>;
 
 impl Memo {
+    /// From now on holds in memory only what is being made; the first archive stays.
+    pub fn archive(&self, archive: impl FnOnce() -> Arc<dyn Archive>) {
+        self.archive.get_or_init(archive);
+    }
+
+    /// Is there an archive?
+    pub fn is_archived(&self) -> bool {
+        self.archive.get().is_some()
+    }
+
     /// The vector of `client` under `key`; `make` runs at most once, on one thread, and others wait.
     pub(crate) fn once(&self, client: ClientId, key: u64, make: impl FnOnce() -> (Vector, Work)) -> (Vector, Work) {
         let cell = {
-            let shelf = &self.shelves[client.0 as usize % SHELVES];
-            let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shelf = self.shelf(client);
             let cell = shelf.entry((key, client)).or_default();
             if let Some(done) = cell.get() {
                 return done.clone();
             }
             Arc::clone(cell)
         };
-        cell.get_or_init(make).clone()
+        let Some(archive) = self.archive.get() else { return cell.get_or_init(make).clone() };
+        let mut kept = false;
+        let found = cell.get_or_init(|| match archive.get(client, key) {
+            Some(found) => {
+                kept = true;
+                found
+            }
+            None => {
+                let (vector, work) = make();
+                kept = archive.put(client, key, &vector, work);
+                (vector, work)
+            }
+        });
+        if kept {
+            self.shelf(client).remove(&(key, client));
+        }
+        found.clone()
+    }
+
+    fn shelf(&self, client: ClientId) -> MutexGuard<'_, Shelf> {
+        self.shelves[client.0 as usize % SHELVES].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Memo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Memo").field("archived", &self.is_archived()).finish_non_exhaustive()
     }
 }

@@ -199,6 +199,16 @@ impl<A: Wire, B: Wire> Wire for (A, B) {
 /// One word holds the length and, in its top bit, the precision.
 const WIDE: u32 = 1 << 31;
 
+/// Numbers as bytes, a block at a time: one by one the buffer's length would be checked and written for each.
+fn blocks<T: Copy, const N: usize>(x: &[T], out: &mut Vec<u8>, bytes: impl Fn(T) -> [u8; N]) {
+    out.reserve(N * x.len());
+    let mut block = [[0; N]; 64];
+    for some in x.chunks(block.len()) {
+        block.iter_mut().zip(some).for_each(|(to, v)| *to = bytes(*v));
+        out.extend_from_slice(block[..some.len()].as_flattened());
+    }
+}
+
 impl Wire for Vector {
     fn bits(&self) -> u64 {
         self.precision().bits() * self.len() as u64
@@ -211,11 +221,11 @@ impl Wire for Vector {
         match self.view() {
             View::F32(x) => {
                 n.encode(out);
-                x.iter().for_each(|v| v.encode(out));
+                blocks(x, out, f32::to_le_bytes);
             }
             View::F64(x) => {
                 (n | WIDE).encode(out);
-                x.iter().for_each(|v| v.encode(out));
+                blocks(x, out, f64::to_le_bytes);
             }
         }
     }

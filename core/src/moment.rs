@@ -8,7 +8,7 @@ use crate::algorithm::Algorithm;
 use crate::fleet::Heard;
 use crate::ledger::Ledger;
 use crate::message::{Reader, Wire, WireError};
-use crate::record::Metrics;
+use crate::record::{Excluded, Metrics};
 
 /// Everything the loop knows. Together with the clients' states, a run goes on from it to the same bits.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Moment<A: Algorithm> {
     pub(crate) notes: BTreeMap<Cow<'static, str>, f64>,
     /// What it noted before that, summed.
     pub(crate) spent: Metrics,
+    /// Replies left out since the last row.
+    pub(crate) excluded: Vec<Excluded>,
 }
 
 impl<A: Algorithm> Moment<A> {
@@ -40,6 +42,7 @@ impl<A: Algorithm> Moment<A> {
             attempts: 0,
             notes: BTreeMap::new(),
             spent: Metrics::new(),
+            excluded: vec![],
         }
     }
 }
@@ -51,7 +54,7 @@ impl<A: Algorithm> Wire for Moment<A> {
     fn bytes(&self) -> u64 {
         let named = |names: &mut dyn Iterator<Item = usize>| 4 + names.map(|length| 12 + length as u64).sum::<u64>();
         let (notes, spent) = (named(&mut self.notes.keys().map(|k| k.len())), named(&mut self.spent.keys().map(String::len)));
-        self.server.bytes() + self.heard.bytes() + self.ledger.bytes() + 16 + notes + spent
+        self.server.bytes() + self.heard.bytes() + self.ledger.bytes() + 16 + notes + spent + self.excluded.bytes()
     }
     fn encode(&self, out: &mut Vec<u8>) {
         self.server.encode(out);
@@ -63,6 +66,7 @@ impl<A: Algorithm> Wire for Moment<A> {
         notes.encode(out);
         let spent: Vec<(String, f64)> = self.spent.iter().map(|(k, v)| (k.clone(), *v)).collect();
         spent.encode(out);
+        self.excluded.encode(out);
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self {
@@ -73,6 +77,7 @@ impl<A: Algorithm> Wire for Moment<A> {
             attempts: u64::decode(from)?,
             notes: Vec::<(String, f64)>::decode(from)?.into_iter().map(|(k, v)| (Cow::Owned(k), v)).collect(),
             spent: Vec::<(String, f64)>::decode(from)?.into_iter().collect(),
+            excluded: Vec::decode(from)?,
         })
     }
 }

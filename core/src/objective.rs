@@ -1,5 +1,7 @@
 //! Local objectives: fᵢ as the algorithms see it.
 
+use std::sync::Arc;
+
 use crate::seed::Noise;
 use crate::update::Update;
 use crate::vector::{Precision, Vector};
@@ -39,6 +41,14 @@ pub trait Objective: Send + Sync {
         self.gradient(x, batch, &mut g);
         g.into()
     }
+    /// x ← x − rate ∇f(x; batch), where that is cheaper than making the gradient first.
+    fn descend(&self, x: &mut Vector, batch: Batch<'_>, rate: f64) {
+        self.update(x, batch).add_to(-rate, x);
+    }
+    /// The same function of those rows of x alone that it depends on, where these are few.
+    fn compact(&self) -> Option<Compact> {
+        None
+    }
     /// ∇²f(x; batch)·v; central differences of gradients unless the model knows better.
     fn hessian_vector(&self, x: &Vector, v: &Vector, mut batch: Batch<'_>, out: &mut Vector) {
         let length = v.norm();
@@ -72,6 +82,17 @@ pub trait Objective: Send + Sync {
     fn buffers(&self) -> Option<Vector> {
         None
     }
+}
+
+/// A function of some rows of a model: what a client needs of a model that is mostly about others.
+#[derive(Clone)]
+pub struct Compact {
+    /// Which rows, ascending.
+    pub rows: Vec<u32>,
+    /// Numbers in a row.
+    pub width: usize,
+    /// The function of these rows, one after another.
+    pub objective: Arc<dyn Objective>,
 }
 
 /// What one call of an oracle touches.

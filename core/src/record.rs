@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::{Entry, Traffic};
 use crate::merit::Merit;
+use crate::message::wire;
 
 /// Metric → value. Names as in the reports: `loss`, `gap`, `test.accuracy`, `test.loss.worst`, …
 pub type Metrics = BTreeMap<String, f64>;
@@ -35,9 +36,26 @@ pub struct Row {
     /// What the method noted, summed since the last row (for example local steps).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "finite_or_null")]
     pub notes: Metrics,
+    /// Whose replies since the last row were not numbers and were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excluded: Vec<Excluded>,
+    /// Seconds since the start on the problem's devices, where it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<f64>,
     /// Wall time since the start, training only. Not part of what must be equal between runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+}
+
+wire! {
+    /// A reply with NaN or infinity in it, which was left out.
+    #[derive(Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Excluded {
+        /// In this round.
+        pub round: u64,
+        /// Whose.
+        pub client: u32,
+    }
 }
 
 /// A pair of totals.

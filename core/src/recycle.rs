@@ -69,7 +69,8 @@ fn room<T>(len: usize) -> usize {
     KEPT / (len * size_of::<T>())
 }
 
-fn worth_keeping<T>(len: usize) -> bool {
+/// Is memory of this many numbers kept?
+pub(crate) fn worth_keeping<T>(len: usize) -> bool {
     len > 0 && len * size_of::<T>() <= LARGEST
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::algorithm::{Algorithm, ClientId};
 use crate::fleet::{Answer, Asks, Fleet, Heard, Roster, Wave};
 use crate::ledger::{Direction, Ledger};
+use crate::record::Excluded;
 use crate::sampling::{Draw, Sampling};
 use crate::seed::{Rng, Seed, Slot};
 use crate::store::StoreError;
@@ -147,18 +148,38 @@ pub struct Round<'a, A: Algorithm> {
     heard: &'a mut Heard,
     lists: &'a mut Lists,
     everyone: &'a Cohort,
-    /// Least share of a cohort that must answer.
-    quorum: f64,
+    rules: Rules,
     /// Whose replies of the last exchange were dropped.
     lied: Vec<ClientId>,
     notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
+    excluded: &'a mut Vec<Excluded>,
+}
+
+/// What becomes of a reply with NaN or infinity in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotFinite {
+    /// The run has diverged.
+    #[default]
+    Fatal,
+    /// It is left out and recorded, as if the client had been silent. Cohorts that need everyone have nobody to leave out.
+    Exclude,
+}
+
+/// What an exchange must satisfy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// Least share of a cohort that must answer.
+    pub(crate) quorum: f64,
+    pub(crate) not_finite: NotFinite,
 }
 
 impl<'a, A: Algorithm> Round<'a, A> {
-    pub(crate) fn new(slot: Slot, seed: Seed, quorum: f64, everyone: &'a Cohort, fleet: &'a mut dyn Fleet<A>, books: Books<'a>) -> Self {
-        let Books { ledger, heard, notes, lists } = books;
+    pub(crate) fn new(slot: Slot, seed: Seed, rules: Rules, everyone: &'a Cohort, fleet: &'a mut dyn Fleet<A>, books: Books<'a>) -> Self {
+        let Books { ledger, heard, notes, excluded, lists } = books;
         lists.undo.clear();
-        Self { slot, seed, rng: seed.server(slot.round, slot.attempt), fleet, ledger, heard, lists, everyone, quorum, lied: vec![], notes }
+        let rng = seed.server(slot.round, slot.attempt);
+        Self { slot, seed, rng, fleet, ledger, heard, lists, everyone, rules, lied: vec![], notes, excluded }
     }
 
     /// Makes a failed attempt not have happened, but for the ledger.
@@ -233,11 +254,12 @@ impl<'a, A: Algorithm> Round<'a, A> {
         let mut answered = std::mem::take(&mut self.lists.answered);
         answered.clear();
         let (mut bad, mut lies) = (None, vec![]);
+        let wary = (to.wary || self.rules.not_finite == NotFinite::Exclude) && !to.required;
         let mut hear = |ledger: &mut Ledger, id: ClientId, answer: Answer<A::Reply>| {
             ledger.book(Direction::Up, &answer.reply, 1);
             ledger.book_work(answer.work);
             if !answer.finite {
-                if to.wary && !to.required {
+                if wary {
                     return lies.push(id);
                 }
                 bad.get_or_insert(id);
@@ -253,16 +275,18 @@ impl<'a, A: Algorithm> Round<'a, A> {
             let ledger = &mut *self.ledger;
             self.fleet.exchange(slot, Wave { to: to.ids(), asks, heard: self.heard }, &mut |id, answer| hear(ledger, id, answer))?;
         }
+        self.ledger.book_seconds(self.fleet.elapsed());
         // If nobody sent numbers, it is not the clients that lie but the run that diverges.
         if let Some(ClientId(client)) = bad.or(lies.first().copied().filter(|_| answered.is_empty())) {
             return Err(Abort::NotFinite { client });
         }
+        self.excluded.extend(lies.iter().map(|id| Excluded { round: slot.round, client: id.0 }));
         self.lied = lies;
         for &id in &answered {
             let was = self.heard.set(id, Some(slot));
             self.lists.undo.push((id, was));
         }
-        if answered.is_empty() && !to.is_empty() || ((answered.len() + self.lied.len()) as f64) < self.quorum * to.len() as f64 {
+        if answered.is_empty() && !to.is_empty() || ((answered.len() + self.lied.len()) as f64) < self.rules.quorum * to.len() as f64 {
             return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
         }
         let whole = answered.len() == to.len();
@@ -331,6 +355,7 @@ pub(crate) struct Books<'a> {
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) heard: &'a mut Heard,
     pub(crate) notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
+    pub(crate) excluded: &'a mut Vec<Excluded>,
     pub(crate) lists: &'a mut Lists,
 }
 
@@ -341,6 +366,13 @@ pub(crate) struct Lists {
     undo: Vec<(ClientId, Option<Slot>)>,
     /// Who answered the exchange under way.
     answered: Vec<ClientId>,
+}
+
+impl Lists {
+    /// Who was heard in the round; somebody may be named twice.
+    pub(crate) fn heard(&self) -> impl Iterator<Item = ClientId> {
+        self.undo.iter().map(|(id, _)| *id)
+    }
 }
 
 /// The cohort of a whole roster.

@@ -48,6 +48,8 @@ pub enum Purpose {
     Fault = 9,
     /// The order of clients in one shuffled pass.
     Pass = 10,
+    /// Devices: how fast each is, and when it is there.
+    Device = 11,
 }
 
 /// The seed of a run.

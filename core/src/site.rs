@@ -2,7 +2,7 @@
 
 use crate::algorithm::ClientId;
 use crate::memo::Memo;
-use crate::objective::{Batch, Constants, Objective, Rows};
+use crate::objective::{Batch, Compact, Constants, Objective, Rows};
 use crate::seed::{Noise, Purpose, Rng, Seed};
 use crate::update::Update;
 use crate::vector::{Precision, Vector};
@@ -151,6 +151,17 @@ impl<'a> Meter<'a> {
     pub fn update(&mut self, x: &Vector, rows: Rows<'_>) -> Update {
         let batch = self.batch(rows, 1);
         self.objective.update(x, batch)
+    }
+
+    /// The function of the few rows of a model that it depends on, if they are few.
+    pub fn compact(&self) -> Option<Compact> {
+        self.objective.compact()
+    }
+
+    /// y ← y − rate ∇f(y; rows) on the rows of a model that [`Meter::compact`] names.
+    pub fn descend(&mut self, on: &Compact, y: &mut Vector, rows: Rows<'_>, rate: f64) {
+        let batch = self.batch(rows, 1);
+        on.objective.descend(y, batch, rate);
     }
 
     /// f(x; rows), as in evaluation.

@@ -12,6 +12,8 @@ pub trait Store<S>: Send + Sync {
     fn put(&self, client: ClientId, state: S) -> Result<(), StoreError>;
     /// A look: probes never write or create state.
     fn read(&self, client: ClientId) -> Result<Option<S>, StoreError>;
+    /// These are about to be asked for, in this order.
+    fn expect(&self, _clients: &[ClientId]) {}
 }
 
 /// State could not be fetched or kept.

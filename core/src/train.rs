@@ -11,8 +11,9 @@ use crate::merit::Merit;
 use crate::message::Wire;
 use crate::moment::{Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
-use crate::round::{Abort, Books, Cohort, Lists, Round, everyone};
+use crate::round::{Abort, Books, Cohort, Lists, NotFinite, Round, Rules, everyone};
 use crate::seed::{Purpose, Seed, Slot};
+use crate::train_error::TrainError;
 use crate::vector::Vector;
 
 /// What to run and what to measure.
@@ -26,6 +27,8 @@ pub struct Plan {
     pub seed: Seed,
     /// Least share of a cohort that must answer.
     pub quorum: f64,
+    /// What becomes of replies that are not numbers.
+    pub not_finite: NotFinite,
     /// How often a round is tried.
     pub attempts: u32,
     /// When to measure.
@@ -50,6 +53,7 @@ impl Plan {
             rounds,
             seed,
             quorum: 1.0,
+            not_finite: NotFinite::Fatal,
             attempts: 100,
             rhythm: Rhythm::Every(1),
             look: Look::default(),
@@ -57,6 +61,24 @@ impl Plan {
             coordinates: 0,
             reference: None,
             stop: vec![],
+        }
+    }
+}
+
+impl Plan {
+    /// The clients a probe looks at: all, or a sample that is the same in every round and run.
+    pub fn probed(&self, roster: &Roster) -> Vec<ClientId> {
+        let everyone = everyone(roster);
+        let ids = everyone.ids();
+        let mut dice = Seed(0).fixed(ClientId(0), Purpose::Probe);
+        match self.probe_clients {
+            Some(count) if *roster == Roster::Unbounded => {
+                (0..count).map(|_| ClientId(dice.next_u64() as u32)).collect::<BTreeSet<_>>().into_iter().collect()
+            }
+            Some(count) if (count as usize) < ids.len() => {
+                dice.choose(count as usize, ids.len()).into_iter().map(|k| ids[k as usize]).collect()
+            }
+            _ => ids.to_vec(),
         }
     }
 }
@@ -133,38 +155,6 @@ pub struct Trained<A: Algorithm> {
     pub outcome: Outcome,
 }
 
-/// The loop itself could not go on; everything already handed to the sink is safe.
-#[derive(Debug, thiserror::Error)]
-pub enum TrainError {
-    /// A row could not be kept.
-    #[error("cannot write the row of round {round}")]
-    Sink {
-        /// Which.
-        round: u64,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// What had been reached could not be kept.
-    #[error("cannot keep what was reached after round {round}")]
-    Keep {
-        /// Which.
-        round: u64,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// The clients could not be measured.
-    #[error("cannot measure after round {round}")]
-    Probe {
-        /// Which.
-        round: u64,
-        /// Why.
-        #[source]
-        source: Abort,
-    },
-}
-
 /// Runs an algorithm on a fleet. Round 0 is [`Algorithm::open`].
 pub fn train<A: Algorithm>(
     algorithm: &A,
@@ -188,20 +178,22 @@ pub fn train_from<A: Algorithm>(
 ) -> Result<Trained<A>, TrainError> {
     let roster = fleet.roster();
     let everyone = everyone(&roster);
-    let probed = algorithm.target().map_or_else(|| probed(plan, &roster, &everyone), |target| vec![target]);
+    let probed = algorithm.target().map_or_else(|| plan.probed(&roster), |target| vec![target]);
     let (mut now, mut lists) = (from, Lists::default());
     let mut outcome = Outcome::Finished;
     for index in now.next..=plan.rounds {
-        if let Some(end) = attempt_round(algorithm, plan, index, &everyone, fleet, &mut now, &mut lists) {
+        if let Some(end) = attempt_round(algorithm, plan, index, &everyone, fleet, &mut now, &mut lists)? {
             outcome = end;
             break;
         }
+        fleet.settled(&mut lists.heard(), &now.heard).map_err(|source| TrainError::Settle { round: index, source })?;
         now.next = index + 1;
         let last = index == plan.rounds || algorithm.done(&now.server);
         if plan.rhythm.due(index, last) {
             let mut row =
                 measure(algorithm, plan, index, &probed, fleet, &now).map_err(|source| TrainError::Probe { round: index, source })?;
             row.attempts = std::mem::take(&mut now.attempts);
+            row.excluded = std::mem::take(&mut now.excluded);
             for (name, value) in std::mem::take(&mut now.notes) {
                 *now.spent.entry(name.to_string()).or_insert(0.0) += value;
                 row.notes.insert(name.into_owned(), value);
@@ -249,46 +241,34 @@ fn attempt_round<A: Algorithm>(
     fleet: &mut dyn Fleet<A>,
     now: &mut Moment<A>,
     lists: &mut Lists,
-) -> Option<Outcome> {
+) -> Result<Option<Outcome>, TrainError> {
     for attempt in 0..plan.attempts {
         now.attempts += 1;
         // Work on a copy: if the round fails, only the ledger remembers, since the bits were spent.
-        let (mut server, mut noted) = (now.server.clone(), now.notes.clone());
+        let (mut server, mut noted, mut excluded) = (now.server.clone(), now.notes.clone(), now.excluded.clone());
         let slot = Slot { round: index, attempt, exchange: 0 };
-        let books = Books { ledger: &mut now.ledger, heard: &mut now.heard, notes: &mut noted, lists };
-        let mut round = Round::new(slot, plan.seed, plan.quorum, everyone, fleet, books);
+        let books = Books { ledger: &mut now.ledger, heard: &mut now.heard, notes: &mut noted, excluded: &mut excluded, lists };
+        let rules = Rules { quorum: plan.quorum, not_finite: plan.not_finite };
+        let mut round = Round::new(slot, plan.seed, rules, everyone, fleet, books);
         let done = if index == 0 { algorithm.open(&mut server, &mut round) } else { algorithm.round(&mut server, &mut round) };
         match done {
             Ok(()) => {
                 let mut finite = true;
                 server.vectors(&mut |v| finite &= v.is_finite());
                 if !finite {
-                    return Some(Outcome::Diverged { round: index, client: None });
+                    return Ok(Some(Outcome::Diverged { round: index, client: None }));
                 }
-                (now.server, now.notes) = (server, noted);
-                return None;
+                (now.server, now.notes, now.excluded) = (server, noted, excluded);
+                return Ok(None);
             }
             Err(Abort::Quorum { .. }) if attempt + 1 < plan.attempts => round.roll_back(),
-            Err(Abort::NotFinite { client }) => return Some(Outcome::Diverged { round: index, client: Some(client) }),
-            Err(fatal) => return Some(Outcome::Failed { round: index, reason: fatal.to_string() }),
+            Err(Abort::NotFinite { client }) => return Ok(Some(Outcome::Diverged { round: index, client: Some(client) })),
+            // Not the method's failure but the machine's: the run can go on from what was kept.
+            Err(Abort::Store(source)) => return Err(TrainError::Store { round: index, source }),
+            Err(fatal) => return Ok(Some(Outcome::Failed { round: index, reason: fatal.to_string() })),
         }
     }
-    Some(Outcome::Failed { round: index, reason: "no attempts were allowed".into() })
-}
-
-/// The clients a probe looks at: all, or a sample that is the same in every round and run.
-fn probed(plan: &Plan, roster: &Roster, everyone: &Cohort) -> Vec<ClientId> {
-    let ids = everyone.ids();
-    let mut dice = Seed(0).fixed(ClientId(0), Purpose::Probe);
-    match plan.probe_clients {
-        Some(count) if *roster == Roster::Unbounded => {
-            (0..count).map(|_| ClientId(dice.next_u64() as u32)).collect::<BTreeSet<_>>().into_iter().collect()
-        }
-        Some(count) if (count as usize) < ids.len() => {
-            dice.choose(count as usize, ids.len()).into_iter().map(|k| ids[k as usize]).collect()
-        }
-        _ => ids.to_vec(),
-    }
+    Ok(Some(Outcome::Failed { round: index, reason: "no attempts were allowed".into() }))
 }
 
 fn measure<A: Algorithm>(
@@ -322,6 +302,7 @@ fn measure<A: Algorithm>(
         bits: UpDown::bits(up, down),
         bytes: UpDown::bytes(up, down),
         gradients: now.ledger.gradients,
+        deployed: (now.ledger.nanoseconds > 0).then_some(now.ledger.nanoseconds as f64 / 1e9),
         ..Row::default()
     })
 }

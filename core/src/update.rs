@@ -39,6 +39,11 @@ impl RowUpdate {
         self.dim
     }
 
+    /// Which rows, ascending.
+    pub fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
     /// The numbers, row after row.
     pub fn values(&self) -> &Vector {
         &self.values
@@ -60,6 +65,12 @@ impl RowUpdate {
     /// Numbers in a row.
     pub fn width(&self) -> usize {
         self.values.len().checked_div(self.rows.len()).unwrap_or(0)
+    }
+}
+
+impl From<RowUpdate> for Update {
+    fn from(rows: RowUpdate) -> Self {
+        Update::Rows(rows)
     }
 }
 
@@ -93,6 +104,14 @@ impl Update {
                     }
                 }
             }
+        }
+    }
+
+    /// The norm.
+    pub fn norm(&self) -> f64 {
+        match self {
+            Update::Dense(v) => v.norm(),
+            Update::Rows(r) => r.values.norm(),
         }
     }
 

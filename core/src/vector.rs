@@ -308,6 +308,36 @@ impl Vector {
         }
     }
 
+    /// These rows, each `width` numbers long, one after another.
+    ///
+    /// # Panics
+    /// If one of them reaches past the end.
+    pub fn rows(&self, rows: &[u32], width: usize) -> Vector {
+        match self.view() {
+            View::F32(x) => Vector(Repr::F32(rows_of(x, rows, width))),
+            View::F64(x) => Vector(Repr::F64(rows_of(x, rows, width))),
+        }
+    }
+
+    /// These rows of x minus self, which has one after another.
+    ///
+    /// # Panics
+    /// If they do not fit.
+    pub fn below_rows(mut self, x: &Vector, rows: &[u32], width: usize) -> Vector {
+        fn subtract<T: Number>(x: &[T], rows: &[u32], width: usize, from: &mut [T]) {
+            let minus = T::of(-1.0);
+            for (from, &row) in from.chunks_mut(width.max(1)).zip(rows) {
+                from.iter_mut().zip(&x[row as usize * width..][..width]).for_each(|(from, x)| *from = *x + minus * *from);
+            }
+        }
+        match (self.view_mut(), x.view()) {
+            (ViewMut::F32(from), View::F32(x)) => subtract(x, rows, width, from),
+            (ViewMut::F64(from), View::F64(x)) => subtract(x, rows, width, from),
+            _ => panic!("{MIXED}"),
+        }
+        self
+    }
+
     /// x − y
     pub fn diff(x: &Vector, y: &Vector) -> Vector {
         let mut out = x.clone();
@@ -340,7 +370,16 @@ impl Vector {
     /// No NaN and no infinity.
     pub fn is_finite(&self) -> bool {
         // 0·v is zero for finite v and NaN otherwise: a sum without branches.
-        both!(self.view(), |x| ordered_sum(x, x, |x, _| x * 0.0)) == 0.0
+        match self.view() {
+            // In its own width: zeros are not rounded, and there are twice as many at once.
+            View::F32(x) => {
+                let (blocks, rest) = x.as_chunks::<16>();
+                let mut sums = [0.0f32; 16];
+                blocks.iter().for_each(|block| sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x * 0.0));
+                sums.iter().chain(rest).all(|x| x * 0.0 == 0.0)
+            }
+            View::F64(x) => ordered_sum(x, x, |x, _| x * 0.0) == 0.0,
+        }
     }
 }
 
@@ -373,6 +412,13 @@ fn picked<T: Number>(a: f64, x: &[T], at: &[u32]) -> Arc<[T]> {
     written(at.len(), |out| out.iter_mut().zip(at).for_each(|(out, &l)| *out = a * x[l as usize]))
 }
 
+fn rows_of<T: Number>(x: &[T], rows: &[u32], width: usize) -> Arc<[T]> {
+    written(rows.len() * width, |out| {
+        let places = out.chunks_mut(width.max(1)).zip(rows);
+        places.for_each(|(out, &row)| out.copy_from_slice(&x[row as usize * width..][..width]));
+    })
+}
+
 /// New numbers, every one of which `write` writes.
 fn written<T: Number>(len: usize, write: impl FnOnce(&mut [T])) -> Arc<[T]> {
     let mut block = recycle::stale(len);
@@ -384,7 +430,9 @@ fn written<T: Number>(len: usize, write: impl FnOnce(&mut [T])) -> Arc<[T]> {
 #[inline]
 fn sole<T: Number>(x: &mut Arc<[T]>) -> &mut [T] {
     if Arc::strong_count(x) > 1 {
-        *x = written(x.len(), |copy| copy.copy_from_slice(x));
+        // Memory that is not kept is filled once, not twice.
+        let kept = recycle::worth_keeping::<T>(x.len());
+        *x = if kept { written(x.len(), |copy| copy.copy_from_slice(x)) } else { Arc::from(&**x) };
     }
     Arc::get_mut(x).expect("now there is one owner")
 }

@@ -30,8 +30,10 @@
 //! - m-MAML is Θ_{2m+1} on quadratics with full gradients alone (Theorem 4); in general line 6 takes Hessian-vector
 //!   products, each on the batch of its step. With `hold`, that share of a client's examples is kept for the last
 //!   gradient, the same examples in every round, and the other steps see the rest.
+//! - Where a client's function depends on a few rows of x only (tag prediction), plain local steps are taken on these rows,
+//!   and q is sent, averaged and applied by rows; rows that nobody named are not touched by a server optimiser either.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, NonNegative, Positive, Rate, Round, Sampling, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, NonNegative, Positive, Rate, Round, Sampling, Site, Update, Vector};
 use serde::{Deserialize, Serialize};
 
 pub use crate::parts::Amount;
@@ -43,6 +45,7 @@ mod messages;
 mod preset;
 mod recipe;
 mod settings;
+mod sparse;
 mod table;
 mod theory;
 
@@ -212,9 +215,12 @@ impl<P: Preset> Family<P> {
     }
 
     /// Lines 5 to 7: qᵢ, and how many examples were differentiated.
-    fn learn(&self, x: &Vector, gamma: f64, site: &mut Site<'_>) -> (Vector, u32) {
+    fn learn(&self, x: &Vector, gamma: f64, site: &mut Site<'_>) -> (Update, u32) {
         let r = &self.recipe;
         let batches = self.batches(site);
+        if let Some(on) = site.train.compact().filter(|_| r.only_sums(gamma)) {
+            return sparse::learn(&on, x, gamma, &batches, r.send, site);
+        }
         let (count, samples) = (batches.len(), site.train.samples());
         let (mut y, mut g, mut q) = (x.clone(), x.zeros_like(), x.zeros_like());
         let (mut examples, mut path, mut walk) = (0, vec![], Walk::default());
@@ -240,7 +246,7 @@ impl<P: Preset> Family<P> {
         if r.send == Send::Deltas {
             q = Vector::diff(x, &y);
         }
-        (q, u32::try_from(examples).unwrap_or(u32::MAX)) // line 7
+        (q.into(), u32::try_from(examples).unwrap_or(u32::MAX)) // line 7
     }
 }
 
@@ -288,7 +294,7 @@ impl<P: Preset> Algorithm for Family<P> {
         round.ask(&cohort, ask, |id, reply| {
             let Some((q, weight, measured)) = reply.parts() else { return };
             let weight = cohort.weight(id) * weight;
-            mean.add(weight, &q);
+            mean.add_update(weight, &q);
             if let Some(measured) = measured {
                 loss = (loss.0 + weight * measured, loss.1 + weight);
             }
@@ -296,11 +302,11 @@ impl<P: Preset> Algorithm for Family<P> {
         if mean.weight() == 0.0 {
             return Ok(());
         }
-        let q = mean.finish();
+        let q = mean.finish_update();
         match &self.recipe.server {
-            Rule::Optimiser(optimiser) => optimiser.apply(&mut s.x, &q, eta, &mut s.momenta), // line 8
+            Rule::Optimiser(optimiser) => optimiser.apply_update(&mut s.x, &q, eta, &mut s.momenta), // line 8
             _ => {
-                s.x.axpy(-eta, &q);
+                q.add_to(-eta, &mut s.x);
                 s.momenta.t += 1;
             }
         }

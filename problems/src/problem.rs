@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Input, Liars, Population, ProblemCard, Roster, Seed, Shard, Vector};
+use motet_core::{Devices, Input, Liars, Population, ProblemCard, Roster, Seed, Shard, Vector};
 
 use crate::census::Census;
 use crate::data_folder::Folders;
@@ -38,6 +38,8 @@ pub struct Problem {
     pub groups: Vec<u64>,
     /// Clients that lie.
     pub liars: Option<Liars>,
+    /// What clients run on.
+    pub devices: Option<Devices>,
     /// About how much memory the data take.
     pub memory_bytes: u64,
 }
@@ -105,6 +107,7 @@ impl Problem {
             census,
             groups: config.source.groups(),
             liars: config.byzantine,
+            devices: config.devices,
             memory_bytes,
         })
     }
@@ -128,6 +131,7 @@ impl Problem {
             census,
             groups: vec![],
             liars: config.byzantine,
+            devices: config.devices,
             memory_bytes: 0,
         })
     }
@@ -157,6 +161,7 @@ impl Problem {
             census,
             groups: vec![],
             liars: config.byzantine,
+            devices: config.devices,
             memory_bytes,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use motet_core::Liars;
+use motet_core::{Devices, Liars};
 use serde::de::{Deserializer, Unexpected, Visitor};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,9 @@ pub struct ProblemConfig {
     /// Who lies, and how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byzantine: Option<Liars>,
+    /// What clients run on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub devices: Option<Devices>,
     /// The dice of generators, splits and hold-outs.
     #[serde(default)]
     pub seed: ProblemSeed,

@@ -29,6 +29,8 @@ pub enum Axis {
     BitsUp,
     /// Examples differentiated.
     Gradients,
+    /// Seconds on the devices that the problem describes.
+    Deployed,
 }
 
 /// A metric against an axis, over all seeds of a group.
@@ -62,6 +64,12 @@ pub struct Point {
 }
 
 impl<'a> Comparison<'a> {
+    /// What curves can be drawn against: the last axis only where somebody kept its clock.
+    pub fn axes(&self) -> &'static [Axis] {
+        let clock = self.groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.rows).any(|row| row.deployed.is_some());
+        if clock { &Axis::ALL } else { &Axis::ALL[..Axis::ALL.len() - 1] }
+    }
+
     /// Groups the runs of one or several folders.
     pub fn new(folders: &'a [(String, Records)]) -> Self {
         let mut groups: Vec<Group<'a>> = vec![];
@@ -143,7 +151,7 @@ impl Point {
 
 impl Axis {
     /// All of them, in the order of the page.
-    pub const ALL: [Axis; 4] = [Axis::Rounds, Axis::FloatsUp, Axis::BitsUp, Axis::Gradients];
+    pub const ALL: [Axis; 5] = [Axis::Rounds, Axis::FloatsUp, Axis::BitsUp, Axis::Gradients, Axis::Deployed];
 
     /// For file names and addresses.
     pub fn key(self) -> &'static str {
@@ -152,6 +160,7 @@ impl Axis {
             Axis::FloatsUp => "floats",
             Axis::BitsUp => "bits",
             Axis::Gradients => "gradients",
+            Axis::Deployed => "seconds",
         }
     }
 
@@ -162,6 +171,7 @@ impl Axis {
             Axis::FloatsUp => "numbers sent up, as papers count them (64 bits each)",
             Axis::BitsUp => "bits sent up on the wire, all clients together",
             Axis::Gradients => "gradient evaluations (examples)",
+            Axis::Deployed => "seconds of the deployment",
         }
     }
 
@@ -172,6 +182,7 @@ impl Axis {
             Axis::FloatsUp => "floats up",
             Axis::BitsUp => "bits up",
             Axis::Gradients => "gradients",
+            Axis::Deployed => "seconds",
         }
     }
 
@@ -182,6 +193,7 @@ impl Axis {
             Axis::FloatsUp => row.bits.up as f64 / BITS_PER_FLOAT,
             Axis::BitsUp => 8.0 * row.bytes.up as f64,
             Axis::Gradients => row.gradients as f64,
+            Axis::Deployed => row.deployed.unwrap_or(0.0),
         }
     }
 }

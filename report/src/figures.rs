@@ -22,7 +22,7 @@ pub(crate) fn group_styles(comparison: &Comparison<'_>) -> Vec<Style> {
 pub(crate) fn all(comparison: &Comparison<'_>) -> Vec<Plot> {
     let mut plots: Vec<Plot> = vec![];
     for metric in comparison.metrics() {
-        let axes = if is_variant(metric) { &Axis::ALL[..1] } else { &Axis::ALL[..] };
+        let axes = if is_variant(metric) { &Axis::ALL[..1] } else { comparison.axes() };
         plots.extend(axes.iter().filter_map(|&axis| curves(comparison, metric, axis)));
     }
     for metric in judging(comparison.metrics()) {

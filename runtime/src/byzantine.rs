@@ -1,6 +1,6 @@
 //! A fleet some of whose clients lie.
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Liars, Probe, Purpose, Roster, Score, Seed, Slot, Vector, Wave, Wire};
+use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Heard, Liars, Probe, Purpose, Roster, Score, Seed, Slot, Vector, Wave, Wire};
 
 /// Any fleet, with the replies of some clients rewritten on the way back. Some attacks look at what the others send: a
 /// wave with liars in it is held back until all have answered. Probes are honest: what is measured is the model.
@@ -47,6 +47,14 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Byzantine<F> {
             each(id, Answer::new(reply, answer.work));
         }
         Ok(())
+    }
+
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+        self.inner.settled(clients, heard)
+    }
+
+    fn elapsed(&mut self) -> f64 {
+        self.inner.elapsed()
     }
 
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {

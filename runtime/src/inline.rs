@@ -1,6 +1,6 @@
 //! Everyone on this thread: the reference the others are compared with.
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Host, Probe, Roster, Score, Slot, Wave};
+use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Heard, Host, Probe, Roster, Score, Slot, Wave};
 
 /// Serves one client after the other.
 pub struct Inline<A: Algorithm> {
@@ -24,6 +24,13 @@ impl<A: Algorithm> Fleet<A> for Inline<A> {
             if let Some(answer) = self.host.answer(id, slot, wave.heard.of(id), wave.asks.at(k))? {
                 each(id, answer);
             }
+        }
+        Ok(())
+    }
+
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+        for id in clients {
+            self.host.settle(id, heard.of(id))?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 mod bytes;
 mod byzantine;
 mod checkpoints;
+mod deployed;
 mod inline;
 mod lossy;
 mod pool;
@@ -15,8 +16,9 @@ mod threads;
 pub use bytes::Bytes;
 pub use byzantine::Byzantine;
 pub use checkpoints::{Checkpoints, Found, Holdings, KEPT};
+pub use deployed::Deployed;
 pub use inline::Inline;
 pub use lossy::Lossy;
 pub use pool::Pool;
-pub use store::{Disk, Frozen, Memory, OpenError};
+pub use store::{Disk, Frozen, Memory, OpenError, Solves};
 pub use threads::Threads;

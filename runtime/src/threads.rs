@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use motet_core::{Abort, Algorithm, Answer, Asks, ClientId, Fleet, Host, Probe, Roster, Score, Slot, Vector, Wave};
+use motet_core::{Abort, Algorithm, Answer, Asks, ClientId, Fleet, Heard, Host, Probe, Roster, Score, Slot, Vector, Wave};
 
 use crate::pool::Pool;
 
@@ -31,6 +31,7 @@ impl<A: Algorithm> Fleet<A> for Threads<A> {
     }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+        self.host.expect(wave.to);
         let asks = match wave.asks {
             Asks::Same(ask) => Owned::Same(ask.clone()),
             Asks::Each(asks) => Owned::Each(asks.to_vec()),
@@ -54,7 +55,15 @@ impl<A: Algorithm> Fleet<A> for Threads<A> {
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+        for id in clients {
+            self.host.settle(id, heard.of(id))?;
+        }
+        Ok(())
+    }
+
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
+        self.host.expect(probe.to);
         let to: Vec<(ClientId, Option<Slot>, Vector)> =
             probe.to.iter().map(|&id| (id, probe.heard.of(id), (probe.shared)(id).clone())).collect();
         let (host, reference, round, look) = (Arc::clone(&self.host), probe.reference.cloned(), probe.round, probe.look);

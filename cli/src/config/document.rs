@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// What is wrong with an experiment.
@@ -40,7 +41,7 @@ pub enum ConfigError {
 }
 
 /// An experiment file, read but not yet understood.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Document {
     /// How errors call it.
     pub file: String,

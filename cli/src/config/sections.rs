@@ -1,8 +1,10 @@
 //! The sections of an experiment file that are not a problem or a method.
 
-use motet_core::{Fraction, Look, Rhythm, Stop};
+use motet_core::{Fraction, Look, NotFinite, Rhythm, Stop};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+use super::durability::{CheckpointSection, StoreSection};
 
 /// `[run]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +21,9 @@ pub struct RunSection {
     /// Least share of a cohort that must answer.
     #[serde(default = "everyone")]
     pub quorum: Fraction,
+    /// What becomes of a client's reply with NaN or infinity in it: `"fatal"` or `"exclude"`.
+    #[serde(default)]
+    pub not_finite: NotFinite,
     /// How often a round is tried before the run fails.
     #[serde(default = "hundred")]
     pub attempts: u32,
@@ -28,6 +33,12 @@ pub struct RunSection {
     /// Are final models written?
     #[serde(default = "yes")]
     pub models: bool,
+    /// How often a run is kept so that it can go on.
+    #[serde(default)]
+    pub checkpoint: CheckpointSection,
+    /// Where client states sleep.
+    #[serde(default)]
+    pub store: StoreSection,
 }
 
 fn everyone() -> Fraction {

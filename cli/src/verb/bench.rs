@@ -33,7 +33,7 @@ pub struct BenchArgs {
     /// Threads to use [default: all cores]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Rounds to time [default: 1000; cnn and lstm 12, mlp 20]
+    /// Rounds to time [default: 1000; cnn and lstm 12, mlp 20, tags 100]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
 }
@@ -54,6 +54,10 @@ enum Workload {
     Lstm,
     /// FedAvg: 10,000 clients x 20 examples, 60 -> 10 softmax regression, 100 clients a round, 2 steps of batch 10, f32
     Tiny,
+    /// 342,477 users made on demand, 10,000 words x 500 tags, 50 a round, 10 steps of batch 16 on sparse rows, server SGD, f32
+    Tags,
+    /// The same with Yogi on the server
+    TagsYogi,
     /// One client, 1000 steps a round: a perceptron 1-40-40-1 on a sine, batch 50, f32
     Mlp,
 }
@@ -89,6 +93,8 @@ impl BenchArgs {
                 Workload::Cnn => json!(networks::cnn(pool, rounds(12))?),
                 Workload::Lstm => json!(networks::lstm(pool, rounds(12))?),
                 Workload::Tiny => json!(networks::tiny(pool, rounds(1000))?),
+                Workload::Tags => json!(networks::tags(pool, rounds(100), false)?),
+                Workload::TagsYogi => json!(networks::tags(pool, rounds(100), true)?),
                 Workload::Mlp => json!(networks::mlp(pool, rounds(20))?),
                 Workload::Scafflix => json!(scafflix::scafflix(&pool, rounds(1000))?),
             };

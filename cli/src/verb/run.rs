@@ -12,16 +12,23 @@ use motet_runtime::Pool;
 use super::console::Console;
 use crate::config::{Document, Experiment};
 use crate::error::Error;
-use crate::output::Output;
+use crate::output::{Output, slug};
 use crate::progress::Progress;
+use crate::resume::{Resume, compare, listen};
 use crate::simulate::Simulation;
 
-/// Run an experiment file.
+/// Run an experiment file, or go on with one that was stopped.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  motet run mushrooms.toml --set run.rounds=50 --set method.alpha=0.3 --seed 7 --out results")]
+#[command(
+    after_help = "Examples:\n  motet run mushrooms.toml --set run.rounds=50 --set method.alpha=0.3 --seed 7 --out results\n  motet run --resume results\n  motet run mushrooms.toml --out results --resume"
+)]
 pub struct RunArgs {
-    /// The experiment.
-    pub experiment: PathBuf,
+    /// The experiment; not needed to go on with one.
+    #[arg(required_unless_present = "resume")]
+    pub experiment: Option<PathBuf>,
+    /// Go on with the experiment in this folder [default: that of --out] from its last checkpoint
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "", conflicts_with = "overwrite")]
+    pub resume: Option<String>,
     #[command(flatten)]
     pub(super) how: HowArgs,
 }
@@ -70,20 +77,65 @@ impl HowArgs {
 impl RunArgs {
     /// Runs it; false if a run failed.
     pub fn execute(&self, console: Console) -> Result<bool, Error> {
-        let experiment = self.how.experiment(Document::read(&self.experiment)?)?;
-        let folder = self.how.out.clone().unwrap_or_else(|| Output::fresh_name(Path::new("motet-runs"), &experiment.name));
-        let records = perform(&experiment, &self.how, &folder, console)?;
+        let Some(named) = &self.resume else {
+            let experiment = self.how.experiment(self.document()?)?;
+            let folder = self.how.out.clone().unwrap_or_else(|| Output::fresh_name(Path::new("motet-runs"), &experiment.name));
+            let records = perform(&experiment, &self.how, &folder, console)?;
+            return Ok(tell(&records, &folder, console));
+        };
+        let begun = self.how.out.clone().filter(|_| named.is_empty());
+        let folder = match (begun, &self.experiment) {
+            (Some(out), _) => out,
+            (None, Some(_)) if named.is_empty() => Path::new("motet-runs").join(slug(&self.how.experiment(self.document()?)?.name)),
+            (None, _) => PathBuf::from(named),
+        };
+        if !Resume::is_in(&folder) {
+            let records = Records::read(&folder)?;
+            if records.summary.is_none() {
+                let reason = "nothing is kept here to go on from".to_owned();
+                return Err(Error::Unresumable { folder, reason });
+            }
+            Resume::sweep(&folder);
+            console.aside("this experiment is finished");
+            return Ok(tell(&records, &folder, console));
+        }
+        let document = if self.experiment.is_some() { self.document()? } else { Resume::document(&folder)? };
+        let experiment = self.how.experiment(document)?;
+        let records = go_on(&experiment, &self.how, &folder, console)?;
         Ok(tell(&records, &folder, console))
+    }
+
+    fn document(&self) -> Result<Document, Error> {
+        Ok(Document::read(self.experiment.as_deref().unwrap_or(Path::new("")))?)
     }
 }
 
 /// Runs an experiment into a folder: records, verdicts, report.
 pub(super) fn perform(experiment: &Experiment, how: &HowArgs, folder: &Path, console: Console) -> Result<Records, Error> {
     let simulation = Simulation::prepare(experiment, how.pool())?;
-    let mut output = Output::create(folder, how.overwrite)?;
+    let output = Output::create(folder, how.overwrite, &experiment.document)?;
+    carry_out(experiment, &simulation, output, console)
+}
+
+/// Goes on with the experiment in a folder.
+fn go_on(experiment: &Experiment, how: &HowArgs, folder: &Path, console: Console) -> Result<Records, Error> {
+    let simulation = Simulation::prepare(experiment, how.pool())?;
+    compare(folder, &simulation.manifest())?;
+    let output = Output::resume(folder, &|what| console.aside(what))?;
+    carry_out(experiment, &simulation, output, console)
+}
+
+fn carry_out(experiment: &Experiment, simulation: &Simulation<'_>, mut output: Output, console: Console) -> Result<Records, Error> {
+    listen();
     let progress = Progress::new(console.quiet);
-    let mut records = simulation.execute(&mut output, &progress)?;
+    let executed = simulation.execute(&mut output, &progress);
     progress.finish();
+    let folder = output.folder().to_owned();
+    let mut records = executed.inspect_err(|error| {
+        if matches!(error, Error::Run { .. } | Error::Write { .. }) {
+            console.aside(&format!("what was reached is kept: go on with motet run --resume {}", folder.display()));
+        }
+    })?;
     let verdicts = judge(&experiment.claims.0, &records).map_err(|source| Error::Claim { file: experiment.document.file.clone(), source });
     if let Some(summary) = &mut records.summary {
         match verdicts {
@@ -94,10 +146,11 @@ pub(super) fn perform(experiment: &Experiment, how: &HowArgs, folder: &Path, con
         output.summary(summary)?;
     }
     let named = [(experiment.name.clone(), records)];
-    render(&named, folder).map_err(|e| Error::Report(e.to_string()))?;
+    render(&named, &folder).map_err(|e| Error::Report(e.to_string()))?;
     if experiment.report.csv {
-        render_as("csv", &named, folder).map_err(|e| Error::Report(e.to_string()))?;
+        render_as("csv", &named, &folder).map_err(|e| Error::Report(e.to_string()))?;
     }
+    output.end()?;
     let [(_, records)] = named;
     Ok(records)
 }

@@ -1,6 +1,6 @@
 //! What LocalUpdate and its kin send and keep.
 
-use motet_core::{Vector, message, wire};
+use motet_core::{Update, Vector, message, wire};
 
 use crate::parts::{Momenta, Plateau};
 
@@ -37,26 +37,26 @@ message! {
         /// Line 7.
         Update {
             /// qᵢ
-            q: Vector,
+            q: Update,
         },
         /// Line 7, where clients count by what they worked on.
         Weighed {
             /// qᵢ
-            q: Vector,
+            q: Update,
             /// Examples differentiated.
             examples: u32,
         },
         /// Lines 4 and 7.
         Assessed {
             /// qᵢ
-            q: Vector,
+            q: Update,
             /// ℓᵢ
             loss: f64,
         },
         /// Lines 4 and 7, where clients count by what they worked on.
         AssessedWeighed {
             /// qᵢ
-            q: Vector,
+            q: Update,
             /// Examples differentiated.
             examples: u32,
             /// ℓᵢ
@@ -67,7 +67,7 @@ message! {
 
 impl Reply {
     /// With what the method wants of it, and nothing else.
-    pub(super) fn new(q: Vector, examples: Option<u32>, loss: Option<f64>) -> Self {
+    pub(super) fn new(q: Update, examples: Option<u32>, loss: Option<f64>) -> Self {
         match (examples, loss) {
             (None, None) => Reply::Update { q },
             (Some(examples), None) => Reply::Weighed { q, examples },
@@ -77,7 +77,7 @@ impl Reply {
     }
 
     /// qᵢ, the client's weight and ℓᵢ; none for an introduction.
-    pub(super) fn parts(self) -> Option<(Vector, f64, Option<f64>)> {
+    pub(super) fn parts(self) -> Option<(Update, f64, Option<f64>)> {
         match self {
             Reply::Introduction { .. } => None,
             Reply::Update { q } => Some((q, 1.0, None)),

@@ -109,6 +109,11 @@ impl Recipe {
         self.gamma.start == Rate::Theory || self.eta().is_some_and(|eta| eta.start == Rate::Theory)
     }
 
+    /// Is qᵢ known from where the client's steps end, as Σ g_k = (x − y)/γ is?
+    pub(super) fn only_sums(&self, gamma: f64) -> bool {
+        self.theta == Theta::All && !self.exact && gamma > 0.0 && self.common.local.is_plain()
+    }
+
     /// Do rates change from round to round?
     pub(super) fn varies(&self) -> bool {
         self.decay.is_some()

@@ -269,7 +269,7 @@ impl Adaptive {
             let (m, v) = (self.b1 * m + (1.0 - self.b1) * q, grow(v, q));
             // With b₂ = 1 the correction is 0/0: nothing was seen yet, so nothing moves.
             let moved = self.rate * m / ((v * self.scale).sqrt() + self.eps);
-            (if moved.is_nan() && q.is_finite() { x } else { x - moved }, m, v)
+            (if moved.is_nan() & q.is_finite() { x } else { x - moved }, m, v)
         };
         if self.b1 == 0.0 {
             // m is q itself: nothing to remember.
@@ -290,16 +290,22 @@ fn coordinates<I: Iterator<Item = usize>>(
     one: impl Fn(f64, f64, f64, f64) -> (f64, f64, f64),
 ) {
     assert_eq!(x.len(), v.len(), "dimensions agree");
+    // Row by row and without a branch in the row: the compiler then takes several numbers at once.
     macro_rules! run {
         ($x:ident, $m:ident, $v:ident, $q:ident, $t:ty) => {
             for (start, q) in at.starts.zip($q.chunks(at.width.max(1))) {
-                for (l, q) in (start..).zip(q) {
-                    let before = $m.as_ref().map_or(0.0, |m| f64::from(m[l]));
-                    let (x, m, v) = one(f64::from($x[l]), before, f64::from($v[l]), f64::from(*q));
-                    ($x[l], $v[l]) = (x as $t, v as $t);
-                    if let Some(kept) = $m.as_mut() {
-                        kept[l] = m as $t;
-                    }
+                let places = start..start + q.len();
+                let (x, v) = (&mut $x[places.clone()], &mut $v[places.clone()]);
+                let state = x.iter_mut().zip(v).zip(q);
+                match $m.as_mut() {
+                    Some(m) => state.zip(&mut m[places]).for_each(|(((x, v), q), m)| {
+                        let now = one(f64::from(*x), f64::from(*m), f64::from(*v), f64::from(*q));
+                        (*x, *m, *v) = (now.0 as $t, now.1 as $t, now.2 as $t);
+                    }),
+                    None => state.for_each(|((x, v), q)| {
+                        let now = one(f64::from(*x), 0.0, f64::from(*v), f64::from(*q));
+                        (*x, *v) = (now.0 as $t, now.2 as $t);
+                    }),
                 }
             }
         };
@@ -326,6 +332,7 @@ fn corrections(flavour: Flavour, b1: f64, b2: f64, t: u64) -> (f64, f64) {
 }
 
 /// −1, 0 or 1.
+#[inline(always)]
 fn sign(value: f64) -> f64 {
-    if value == 0.0 { 0.0 } else { value.signum() }
+    f64::from(u8::from(value > 0.0)) - f64::from(u8::from(value < 0.0))
 }

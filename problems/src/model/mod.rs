@@ -33,6 +33,7 @@ pub use one_vs_rest::OneVsRest;
 pub use ridge::Ridge;
 pub use softmax::Softmax;
 pub use tags::TagModel;
+pub(crate) use tags::Tagging;
 
 /// What a model in this list does with examples.
 trait Model {

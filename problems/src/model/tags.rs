@@ -1,9 +1,8 @@
 //! Tag prediction: many sparse words in, some of many tags out (Reddi et al., *Adaptive Federated Optimization*, ICLR 2021).
 
-use std::collections::BTreeMap;
-
-use motet_core::{Batch, Precision, RowUpdate, Rows, Update};
+use motet_core::{Batch, Compact, Precision, RowUpdate, Rows, Update};
 use motet_nn::elementary::{exp_single, softplus};
+use motet_nn::fast;
 use serde::{Deserialize, Serialize};
 
 use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range, Vector};
@@ -29,11 +28,11 @@ impl Model for TagModel {
     }
 
     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {
-        Arc::new(Tagging { tags: data.tag_count().unwrap_or(0) as usize, data, rows })
+        Arc::new(Tagging::new(data, rows))
     }
 
     fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
-        Arc::new(Tagging { tags: data.tag_count().unwrap_or(0) as usize, data, rows })
+        Arc::new(Tagging::new(data, rows))
     }
 
     fn precision(&self) -> Precision {
@@ -42,13 +41,29 @@ impl Model for TagModel {
 }
 
 /// f(x) = (1/m) Σⱼ Σ_c log(1 + exp(s_c)) − [c in tagsⱼ] s_c,   s = Σ words aⱼw x_w + b
-struct Tagging {
+#[derive(Clone)]
+pub(crate) struct Tagging {
     tags: usize,
     data: Arc<Examples>,
     rows: Range<usize>,
+    /// Which row of x each column of the data is; its own number if absent.
+    own: Option<Arc<[u32]>>,
+    /// Words of the model.
+    words: usize,
 }
 
 impl Tagging {
+    fn new(data: Arc<Examples>, rows: Range<usize>) -> Self {
+        let (tags, words) = (data.tag_count().unwrap_or(0) as usize, data.features().cols());
+        Self { tags, data, rows, own: None, words }
+    }
+
+    /// Of data whose columns are some words, ascending, of a model that has more.
+    pub(crate) fn sparse(data: Arc<Examples>, own: Vec<u32>, words: usize) -> Self {
+        let rows = 0..data.len();
+        Self { own: Some(own.into()), words, ..Self::new(data, rows) }
+    }
+
     fn picked<'a>(&self, rows: Rows<'a>) -> impl Iterator<Item = usize> + use<'a> {
         let (within, list) = match rows {
             Rows::All => (self.rows.clone(), None),
@@ -69,39 +84,99 @@ impl Tagging {
         }
     }
 
-    fn scores(&self, x: &[f32], row: usize, scores: &mut [f32]) {
-        scores.copy_from_slice(&x[x.len() - self.tags..]);
-        self.data.features().entries(row, |word, v| {
-            let v = v as f32;
-            scores.iter_mut().zip(&x[word * self.tags..]).for_each(|(s, x)| *s += v * x);
+    /// Where the row of x of every word of an example begins, and the word's value.
+    fn entries(&self, example: usize) -> Vec<(usize, f32)> {
+        let mut entries = Vec::with_capacity(64);
+        self.data.features().entries(example, |column, v| {
+            let row = self.own.as_ref().map_or(column, |own| own[column] as usize);
+            entries.push((row * self.tags, v as f32));
         });
+        entries
     }
 
-    /// The loss of one example; its scores become their slopes.
-    fn slopes(&self, row: usize, share: f32, scores: &mut [f32]) -> f64 {
-        let mut loss = 0.0;
-        for &tag in self.data.tags(row) {
-            loss -= f64::from(scores[tag as usize]);
-        }
-        for s in scores.iter_mut() {
-            loss += softplus(f64::from(*s));
-            *s = share / (1.0 + exp_single(-*s));
-        }
-        for &tag in self.data.tags(row) {
+    fn scores(&self, x: &[f32], entries: &[(usize, f32)], scores: &mut [f32]) {
+        let (x, bias) = x.split_at(x.len() - self.tags);
+        scores.copy_from_slice(bias);
+        add_words(x, entries, scores);
+    }
+
+    /// Scores become slopes, times `share`.
+    fn slopes(&self, example: usize, share: f32, scores: &mut [f32]) {
+        shared_chances(share, scores);
+        for &tag in self.data.tags(example) {
             scores[tag as usize] -= share;
         }
-        loss
     }
 
-    fn loss(&self, x: &[f32], row: usize, scores: &mut [f32]) -> f64 {
-        self.scores(x, row, scores);
-        self.slopes(row, 0.0, scores)
+    fn loss(&self, x: &[f32], example: usize, scores: &mut [f32]) -> f64 {
+        self.scores(x, &self.entries(example), scores);
+        let own: f64 = self.data.tags(example).iter().map(|&tag| f64::from(scores[tag as usize])).sum();
+        scores.iter().map(|s| softplus(f64::from(*s))).sum::<f64>() - own
     }
+
+    /// The words of every example of a batch, and their slopes at x, one after another.
+    fn all_slopes(&self, x: &[f32], rows: Rows<'_>, share: f32) -> (Vec<Words>, Vec<f32>) {
+        let mut slopes = vec![0.0; self.count(rows) * self.tags];
+        let mut words = Vec::with_capacity(self.count(rows));
+        for (example, slopes) in self.picked(rows).zip(slopes.chunks_mut(self.tags.max(1))) {
+            let entries = self.entries(example);
+            self.scores(x, &entries, slopes);
+            self.slopes(example, share, slopes);
+            words.push(entries);
+        }
+        (words, slopes)
+    }
+
+    /// The rows of x that some examples touch, ascending; the biases come last.
+    fn touched(&self, rows: Rows<'_>) -> Vec<u32> {
+        let rows_of = |example| self.entries(example).into_iter().map(|(at, _)| (at / self.tags.max(1)) as u32);
+        let mut touched: Vec<u32> = self.picked(rows).flat_map(rows_of).collect();
+        touched.push(self.words as u32);
+        touched.sort_unstable();
+        touched.dedup();
+        touched
+    }
+}
+
+/// Where the rows of an example's words begin, and their values.
+type Words = Vec<(usize, f32)>;
+
+fast! {
+    /// Adds the rows of an example's words to its scores.
+    fn add_words(x: &[f32], entries: &[(usize, f32)], scores: &mut [f32]) {
+        let tags = scores.len();
+        // Four words at a time: the scores are fetched and put back once for all of them.
+        let (fours, rest) = entries.as_chunks::<4>();
+        for four in fours {
+            let [a, b, c, d] = four.map(|(at, v)| (&x[at..][..tags], v));
+            for (k, s) in scores.iter_mut().enumerate() {
+                *s = *s + a.1 * a.0[k] + b.1 * b.0[k] + c.1 * c.0[k] + d.1 * d.0[k];
+            }
+        }
+        rest.iter().for_each(|&(at, v)| add(v, &x[at..][..tags], scores));
+    }
+
+    /// Scores become chances, times `share`.
+    fn shared_chances(share: f32, scores: &mut [f32]) {
+        scores.iter_mut().for_each(|s| *s = share / (1.0 + exp_single(-*s)));
+    }
+
+    /// Adds `sign` times the slopes of an example to the rows of its words and to the biases.
+    fn spread(sign: f32, entries: &[(usize, f32)], slopes: &[f32], words: &mut [f32], bias: &mut [f32]) {
+        entries.iter().for_each(|&(at, v)| add(sign * v, slopes, &mut words[at..][..slopes.len()]));
+        add(sign, slopes, bias);
+    }
+}
+
+/// to ← to + v·from
+#[inline(always)]
+fn add(v: f32, from: &[f32], to: &mut [f32]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to += v * from);
 }
 
 impl Objective for Tagging {
     fn dim(&self) -> usize {
-        (self.data.features().cols() + 1) * self.tags
+        (self.words + 1) * self.tags
     }
     fn samples(&self) -> usize {
         self.rows.len()
@@ -119,21 +194,39 @@ impl Objective for Tagging {
         self.update(x, batch).add_to(1.0, g);
     }
     fn update(&self, x: &Vector, batch: Batch<'_>) -> Update {
-        let share = 1.0 / self.count(batch.rows).max(1) as f32;
-        let (tags, mut scores) = (self.tags, vec![0.0; self.tags]);
-        let mut touched: BTreeMap<u32, Vec<f32>> = BTreeMap::new();
-        let add = |to: &mut Vec<f32>, v: f32, slopes: &[f32]| to.iter_mut().zip(slopes).for_each(|(g, s)| *g += v * s);
-        let bias = self.data.features().cols() as u32;
-        for row in self.picked(batch.rows) {
-            self.scores(x.f32s(), row, &mut scores);
-            self.slopes(row, share, &mut scores);
-            self.data.features().entries(row, |word, v| {
-                add(touched.entry(word as u32).or_insert_with(|| vec![0.0; tags]), v as f32, &scores);
-            });
-            add(touched.entry(bias).or_insert_with(|| vec![0.0; tags]), 1.0, &scores);
+        let (examples, slopes) = self.all_slopes(x.f32s(), batch.rows, 1.0 / self.count(batch.rows).max(1) as f32);
+        let (rows, tags) = (self.touched(batch.rows), self.tags);
+        let mut values = vec![0.0; rows.len() * tags];
+        let (words, bias) = values.split_at_mut((rows.len() - 1) * tags);
+        for (mut entries, slopes) in examples.into_iter().zip(slopes.chunks(tags.max(1))) {
+            for (at, _) in &mut entries {
+                *at = rows.partition_point(|&row| (row as usize) * tags < *at) * tags;
+            }
+            spread(1.0, &entries, slopes, words, bias);
         }
-        let (rows, values): (Vec<u32>, Vec<Vec<f32>>) = touched.into_iter().unzip();
-        Update::Rows(RowUpdate::new(self.dim(), rows, values.concat().into()))
+        Update::Rows(RowUpdate::new(self.dim(), rows, values.into()))
+    }
+    /// In one pass over the rows of the batch, without making the gradient.
+    fn descend(&self, x: &mut Vector, batch: Batch<'_>, rate: f64) {
+        let (examples, slopes) = self.all_slopes(x.f32s(), batch.rows, rate as f32 / self.count(batch.rows).max(1) as f32);
+        let (words, bias) = x.f32s_mut().split_at_mut(self.words * self.tags);
+        for (entries, slopes) in examples.iter().zip(slopes.chunks(self.tags.max(1))) {
+            spread(-1.0, entries, slopes, words, bias);
+        }
+    }
+    fn compact(&self) -> Option<Compact> {
+        let rows = match &self.own {
+            Some(own) => own.iter().copied().chain([self.words as u32]).collect(),
+            None => self.touched(Rows::All),
+        };
+        let place: Option<Arc<[u32]>> = match &self.own {
+            // The data already count the client's own words.
+            Some(_) => None,
+            // Columns that the client does not have are never looked up.
+            None => Some((0..self.words as u32).map(|word| rows.partition_point(|&row| row < word) as u32).collect()),
+        };
+        let objective = Arc::new(Self { own: place, words: rows.len() - 1, ..self.clone() });
+        Some(Compact { rows, width: self.tags, objective })
     }
 }
 
@@ -152,7 +245,7 @@ impl Exam for Tagging {
         }
         let (mut scores, mut loss, mut recall, mut tagged) = (vec![0.0; self.tags], 0.0, 0.0, 0.0);
         for row in self.rows.clone() {
-            self.scores(x.f32s(), row, &mut scores);
+            loss += self.loss(x.f32s(), row, &mut scores);
             let tags = self.data.tags(row);
             if !tags.is_empty() {
                 let mut order: Vec<usize> = (0..self.tags).collect();
@@ -161,7 +254,6 @@ impl Exam for Tagging {
                 recall += found as f64 / tags.len() as f64;
                 tagged += 1.0;
             }
-            loss += self.slopes(row, 0.0, &mut scores);
         }
         let mut metrics = vec![("loss", loss / self.rows.len() as f64)];
         if tagged > 0.0 {

@@ -5,6 +5,7 @@ mod gaussian_classes;
 mod images;
 mod libsvm;
 pub(crate) mod open;
+mod posts;
 mod synthetic;
 mod tags;
 mod text;
@@ -24,6 +25,7 @@ pub use gaussian_classes::GaussianClasses;
 pub use images::SyntheticImages;
 pub use libsvm::{LabelMode, Libsvm};
 use motet_core::Card;
+pub use posts::SyntheticPosts;
 pub use synthetic::Synthetic;
 pub use tags::SyntheticTags;
 pub use text::SyntheticText;
@@ -127,6 +129,7 @@ sources! {
     "synthetic-images" => SyntheticImages,
     "synthetic-text" => SyntheticText,
     "synthetic-tags" => SyntheticTags,
+    "synthetic-posts" => SyntheticPosts,
     "quadratics" => Quadratics,
     "mean-estimation" => MeanGroups,
     "q2" => Q2,

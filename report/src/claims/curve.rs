@@ -202,7 +202,7 @@ impl Axis {
 }
 
 /// Totals that every row has, readable like metrics.
-const READ_OFF_ROWS: [&str; 6] = ["bits.up", "bits.down", "bytes.up", "bytes.down", "gradients", "round"];
+const READ_OFF_ROWS: [&str; 7] = ["bits.up", "bits.down", "bytes.up", "bytes.down", "gradients", "deployed", "round"];
 
 /// A metric, a note or a total of a row. What is not finite is the worst there is.
 fn read(row: &Row, metric: &str) -> Option<f64> {
@@ -215,6 +215,7 @@ fn read(row: &Row, metric: &str) -> Option<f64> {
         "bytes.up" => row.bytes.up as f64,
         "bytes.down" => row.bytes.down as f64,
         "gradients" => row.gradients as f64,
+        "deployed" => row.deployed?,
         "round" => row.round as f64,
         _ => return None,
     })

@@ -19,13 +19,13 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     m.open("div", &[("class", &"controls")]);
     let choices = metrics.iter().map(|metric| ((*metric).to_owned(), figures::title(metric))).collect();
     Switch { name: "metric", about: "show", choices }.write(m);
-    let choices = Axis::ALL.iter().map(|axis| (axis.key().to_owned(), words(*axis).to_owned())).collect();
+    let choices = comparison.axes().iter().map(|axis| (axis.key().to_owned(), words(*axis).to_owned())).collect();
     Switch { name: "axis", about: "against", choices }.write(m);
     m.close();
     m.open("div", &[("class", &"beside")]);
     m.open("div", &[("class", &"pictures")]);
     for metric in &metrics {
-        for axis in Axis::ALL {
+        for &axis in comparison.axes() {
             if let Some(plot) = figures::curves(comparison, metric, axis) {
                 figure(m, &plot, &[("metric", metric), ("axis", axis.key())]);
             }
@@ -56,6 +56,7 @@ fn words(axis: Axis) -> &'static str {
         Axis::FloatsUp => "floats up",
         Axis::BitsUp => "bits up",
         Axis::Gradients => "gradient evaluations",
+        Axis::Deployed => "seconds of the deployment",
     }
 }
 

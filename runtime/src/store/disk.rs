@@ -9,18 +9,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use motet_core::{ClientId, Reader, Store, StoreError, Wire, WireError};
 
 use super::extents::{Extents, Place};
+use super::helper::Helper;
+
+/// So many bytes are written before they are sent on to the disk, so that a commit does not wait for all of them.
+const BEHIND: u64 = 64 << 20;
 
 /// Client states in a file, with a cache.
 pub struct Disk<S> {
-    desk: Mutex<Desk<S>>,
+    desk: Arc<Mutex<Desk<S>>>,
+    /// Reads ahead and writes behind; absent where everything stays in memory.
+    helper: Option<Helper>,
 }
 
-struct Desk<S> {
+pub(super) struct Desk<S> {
     file: File,
     extents: Extents,
     entries: BTreeMap<u32, Entry<S>>,
@@ -34,6 +40,8 @@ struct Desk<S> {
     generation: u64,
     /// Places that only committed indices name, with the last such index.
     retired: Vec<(u64, Place)>,
+    /// Bytes written since they were last sent on to the disk.
+    unsent: u64,
 }
 
 /// One client's state: in memory, in the file, in both, or out with its client.
@@ -68,11 +76,11 @@ pub enum OpenError {
     Index(#[from] WireError),
 }
 
-impl<S: Wire> Disk<S> {
+impl<S: Wire + Send + 'static> Disk<S> {
     /// A new file; what was in it is forgotten. `limit`: bytes of states that may stay in memory.
     pub fn create(path: &Path, limit: u64) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
-        Ok(Self::on(file, limit))
+        Self::with_helper(Desk::on(file, limit), path)
     }
 
     /// The states as they were when `indices[0]` was committed. The other indices stay valid too.
@@ -96,11 +104,13 @@ impl<S: Wire> Disk<S> {
             }
         }
         desk.extents = Extents::around(used);
-        Ok(Self { desk: Mutex::new(desk) })
+        Ok(Self::with_helper(desk, path)?)
     }
 
-    fn on(file: File, limit: u64) -> Self {
-        Self { desk: Mutex::new(Desk::on(file, limit)) }
+    fn with_helper(desk: Desk<S>, path: &Path) -> io::Result<Self> {
+        let (limited, desk) = (desk.limit < u64::MAX, Arc::new(Mutex::new(desk)));
+        let helper = if limited { Some(Helper::new(&desk, File::open(path)?)) } else { None };
+        Ok(Self { desk, helper })
     }
 
     /// Makes every state durable and returns the index that finds them again.
@@ -109,6 +119,7 @@ impl<S: Wire> Disk<S> {
         let fresh: Vec<u32> = desk.entries.iter().filter(|(_, e)| e.value.as_ref().is_some_and(|h| h.fresh)).map(|(k, _)| *k).collect();
         fresh.into_iter().try_for_each(|client| desk.write(client))?;
         desk.file.sync_data().map_err(|e| StoreError { client: 0, reason: format!("cannot make the states durable: {e}") })?;
+        desk.unsent = 0;
         desk.generation += 1;
         let mut places = vec![];
         for (client, entry) in &mut desk.entries {
@@ -144,12 +155,17 @@ impl<S: Wire> Disk<S> {
 }
 
 impl<S> Disk<S> {
+    #[cfg(test)]
+    fn on(file: File, limit: u64) -> Self {
+        Self { desk: Arc::new(Mutex::new(Desk::on(file, limit))), helper: None }
+    }
+
     fn desk(&self) -> MutexGuard<'_, Desk<S>> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<S: Wire + Clone + Send> Store<S> for Disk<S> {
+impl<S: Wire + Clone + Send + 'static> Store<S> for Disk<S> {
     fn take(&self, client: ClientId) -> Result<Option<S>, StoreError> {
         let desk = &mut *self.desk();
         let Some(entry) = desk.entries.get_mut(&client.0) else { return Ok(None) };
@@ -174,7 +190,28 @@ impl<S: Wire + Clone + Send> Store<S> for Disk<S> {
             desk.held -= before.bytes;
             desk.recent.remove(&before.used);
         }
-        desk.shrink()
+        desk.shrink()?;
+        if let (Some(helper), true) = (&self.helper, desk.unsent >= BEHIND) {
+            desk.unsent = 0;
+            helper.send();
+        }
+        Ok(())
+    }
+
+    fn expect(&self, clients: &[ClientId]) {
+        let Some(helper) = &self.helper else { return };
+        let desk = &mut *self.desk();
+        // What is needed soon is not what should leave memory now.
+        let room = (desk.limit / 2) as usize;
+        let mut ahead = 0;
+        for client in clients {
+            let Some(Entry { value: None, written: Some(written) }) = desk.entries.get(&client.0) else { continue };
+            ahead += written.place.length as usize;
+            if ahead > room {
+                break;
+            }
+            helper.fetch(client.0);
+        }
     }
 
     fn read(&self, client: ClientId) -> Result<Option<S>, StoreError> {
@@ -199,6 +236,7 @@ impl<S> Desk<S> {
             limit,
             generation: 0,
             retired: vec![],
+            unsent: 0,
         }
     }
 }
@@ -229,6 +267,7 @@ impl<S: Wire> Desk<S> {
             return Err(StoreError { client, reason: format!("cannot be written: {error}") });
         }
         held.fresh = false;
+        self.unsent += place.length;
         match entry.written.replace(Written { place, committed: false }) {
             Some(Written { place, committed: true }) => self.retired.push((self.generation, place)),
             Some(Written { place, committed: false }) => self.extents.release(place),
@@ -240,14 +279,45 @@ impl<S: Wire> Desk<S> {
     /// Reads a state from the file; none if its client has it.
     fn fetch(&mut self, client: u32) -> Result<Option<S>, StoreError> {
         let Some(Written { place, .. }) = self.entries.get(&client).and_then(|entry| entry.written) else { return Ok(None) };
-        let wrong = |reason: String| StoreError { client, reason };
-        let mut bytes = vec![0; place.length as usize];
-        let read = self.file.seek(SeekFrom::Start(place.offset())).and_then(|_| self.file.read_exact(&mut bytes));
-        read.map_err(|e| wrong(format!("cannot be read: {e}")))?;
-        if crc32fast::hash(&bytes) != place.checksum {
-            return Err(wrong("is damaged on disk: its checksum does not fit".into()));
+        record(&mut self.file, place).map(Some).map_err(|reason| StoreError { client, reason })
+    }
+}
+
+/// Reads a record.
+pub(super) fn record<S: Wire>(file: &mut File, place: Place) -> Result<S, String> {
+    let mut bytes = vec![0; place.length as usize];
+    let read = file.seek(SeekFrom::Start(place.offset())).and_then(|_| file.read_exact(&mut bytes));
+    read.map_err(|e| format!("cannot be read: {e}"))?;
+    if crc32fast::hash(&bytes) != place.checksum {
+        return Err("is damaged on disk: its checksum does not fit".into());
+    }
+    S::decode(&mut Reader::new(&bytes)).map_err(|e| e.to_string())
+}
+
+impl<S: Wire> Desk<S> {
+    /// Where a state lies that is neither in memory nor fresh.
+    pub(super) fn asleep(&self, client: u32) -> Option<Place> {
+        match self.entries.get(&client) {
+            Some(Entry { value: None, written: Some(written) }) => Some(written.place),
+            _ => None,
         }
-        S::decode(&mut Reader::new(&bytes)).map(Some).map_err(|e| wrong(e.to_string()))
+    }
+
+    /// Takes in a state that was read ahead, unless something happened to it since. One whose client is out with it is the
+    /// same one; the client's own replaces it.
+    pub(super) fn take_in(&mut self, client: u32, place: Place, state: S) {
+        if self.asleep(client) != Some(place) {
+            return;
+        }
+        self.clock += 1;
+        let held = Held { bytes: state.bytes(), state, used: self.clock, fresh: false };
+        self.held += held.bytes;
+        self.recent.insert(held.used, client);
+        if let Some(entry) = self.entries.get_mut(&client) {
+            entry.value = Some(held);
+        }
+        // What cannot be written now is told to the next client that comes.
+        let _ = self.shrink();
     }
 }
 
@@ -260,96 +330,4 @@ motet_core::wire! {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use motet_core::Vector;
-
-    fn state(value: f64, len: usize) -> Vector {
-        vec![value; len].into()
-    }
-
-    fn at(k: u32) -> ClientId {
-        ClientId(k)
-    }
-
-    #[test]
-    fn memory_is_bounded_and_nothing_is_lost() {
-        let folder = tempfile::tempdir().unwrap();
-        let disk = Disk::create(&folder.path().join("s"), 5 * 84).unwrap();
-        for round in 0..3 {
-            for k in 0..50 {
-                let before = disk.take(at(k)).unwrap();
-                assert_eq!(before, (round > 0).then(|| state(f64::from(k + round), 10)));
-                disk.put(at(k), state(f64::from(k + round + 1), 10)).unwrap();
-                assert!(disk.held() <= 5 * 84);
-            }
-        }
-        assert_eq!(disk.read(at(7)).unwrap(), Some(state(10.0, 10)));
-        assert_eq!(disk.read(at(99)).unwrap(), None);
-        let length = std::fs::metadata(folder.path().join("s")).unwrap().len();
-        assert!(length <= 52 * 256, "places are used again, the file has {length} bytes");
-    }
-
-    #[test]
-    fn a_kept_index_finds_its_states_whatever_happened_since() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("s");
-        let disk = Disk::create(&path, 0).unwrap();
-        let mut kept: Vec<(Vec<u8>, f64)> = vec![];
-        for round in 0..20u32 {
-            for k in 0..8 {
-                // Sizes differ, and not every client works in every round.
-                if (k + round) % 3 != 0 {
-                    disk.take(at(k)).unwrap();
-                    disk.put(at(k), state(f64::from(100 * round + k), 5 + (round as usize * 13 + k as usize) % 90)).unwrap();
-                }
-            }
-            if round % 2 == 1 {
-                kept.push((disk.commit().unwrap(), f64::from(round)));
-                if kept.len() > 3 {
-                    kept.remove(0);
-                }
-                disk.release(disk.generation() - kept.len() as u64 + 1);
-            }
-            // As after a kill: each kept index, opened afresh, gives the last state up to its round.
-            for newest in 0..kept.len() {
-                let indices: Vec<&[u8]> = kept[..=newest].iter().rev().map(|k| &*k.0).collect();
-                let found = Disk::<Vector>::open(&path, 0, &indices).unwrap();
-                for k in 0..8u32 {
-                    let last = (0..=kept[newest].1 as u32).rev().find(|r| (k + r) % 3 != 0).unwrap();
-                    assert_eq!(found.read(at(k)).unwrap().unwrap().at(0), f64::from(100 * last + k), "client {k} at round {last}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn every_damaged_byte_of_a_record_is_noticed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("s");
-        let disk = Disk::create(&path, 0).unwrap();
-        disk.put(at(3), state(1.5, 6)).unwrap();
-        let index = disk.commit().unwrap();
-        let whole = std::fs::read(&path).unwrap();
-        for byte in 0..whole.len() {
-            let mut bad = whole.clone();
-            bad[byte] ^= 0x10;
-            std::fs::write(&path, &bad).unwrap();
-            let error = Disk::<Vector>::open(&path, 0, &[&index]).unwrap().read(at(3)).unwrap_err();
-            assert!(error.to_string().contains("client 3") && error.to_string().contains("damaged"), "{error}");
-        }
-        assert!(Disk::<Vector>::open(&path, 0, &[&index[..index.len() - 1]]).is_err());
-    }
-
-    #[test]
-    fn a_full_disk_is_an_error_that_names_the_client() {
-        let full = Path::new("/dev/full");
-        if !full.exists() {
-            return;
-        }
-        let file = OpenOptions::new().read(true).write(true).open(full).unwrap();
-        let disk = Disk::on(file, 0);
-        let error = disk.put(at(4), state(1.0, 1000)).unwrap_err();
-        assert!(error.to_string().contains("client 4") && error.to_string().contains("cannot be written"), "{error}");
-    }
-}
+mod tests;

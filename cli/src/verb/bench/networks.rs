@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use motet_core::{Host, Memo, Plan, Population, Rhythm, Seed, Shard, Vector, train};
+use motet_methods::Method;
 use motet_methods::fedavg::Fedavg;
+use motet_methods::local_update::LocalUpdate;
 use motet_problems::{Dataset, Dense, Examples, Matrix, ModelConfig, Problem, ProblemConfig, Targets};
 use motet_runtime::{Memory, Pool, Threads};
 use serde_json::{Value, json};
@@ -29,7 +31,7 @@ pub(super) fn cnn(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
         "model": {"kind": "cnn"},
     });
     let method = json!({"gamma": 0.05, "steps": {"epochs": 2}, "batch": 20, "sampling": {"clients": 10}});
-    let timing = time("cnn", &problem, method, pool, rounds, 10 * 10 * 20)?;
+    let timing = time::<Fedavg>("cnn", &problem, method, pool, rounds, 10 * 10 * 20)?;
     let gflops = Some(CNN_OPERATIONS * timing.examples_per_second / 1e9);
     Ok(Timing { gflops, sgemm_gflops: Some(peak), ..timing })
 }
@@ -40,7 +42,7 @@ pub(super) fn lstm(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
         "model": {"kind": "char-lstm"},
     });
     let method = json!({"gamma": 0.5, "batch": 4, "sampling": {"clients": 10}});
-    time("lstm", &problem, method, pool, rounds, 10 * 10 * 4)
+    time::<Fedavg>("lstm", &problem, method, pool, rounds, 10 * 10 * 4)
 }
 
 pub(super) fn tiny(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
@@ -49,13 +51,13 @@ pub(super) fn tiny(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
         "model": {"kind": "mlp", "sizes": []},
     });
     let method = json!({"gamma": 0.1, "batch": 10, "sampling": {"clients": 100}});
-    time("tiny", &problem, method, pool, rounds, 100 * 20)
+    time::<Fedavg>("tiny", &problem, method, pool, rounds, 100 * 20)
 }
 
 pub(super) fn mlp(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
     let (population, start) = sine().map_err(|e| odd(&*e))?;
     let method = json!({"gamma": 0.01, "steps": {"epochs": 1000}, "batch": 50});
-    time_rounds("mlp", population, start, method, pool, rounds, 1000 * 50)
+    time_rounds::<Fedavg>("mlp", population, start, method, pool, rounds, 1000 * 50)
 }
 
 /// Fifty points of a sine, and a perceptron to fit them.
@@ -69,13 +71,33 @@ fn sine() -> Result<(Arc<dyn Population>, Vector), Box<dyn std::error::Error>> {
     Ok((Arc::new(vec![Shard::new(model.objective(&data, 0..50)?)]), start))
 }
 
-fn time(name: &'static str, problem: &Value, method: Value, pool: Arc<Pool>, rounds: u64, examples: u64) -> Result<Timing, Error> {
-    let config: ProblemConfig = serde_json::from_value(problem.clone()).map_err(|e| odd(&e))?;
-    let Problem { population, start, .. } = Problem::build(&config, Path::new("."), 1).map_err(|e| odd(&e))?;
-    time_rounds(name, population, start, method, pool, rounds, examples)
+/// Tag prediction by a sample of very many clients; with `yogi`, the server's steps are adaptive.
+pub(super) fn tags(pool: Arc<Pool>, rounds: u64, yogi: bool) -> Result<Timing, Error> {
+    let problem = json!({ "source": {"kind": "synthetic-posts", "clients": 342_477} });
+    let mut method = json!({"gamma": 0.1, "steps": 10, "batch": 16, "send": "deltas", "sampling": {"clients": 50}});
+    if yogi {
+        method["optimiser"] = json!({"kind": "yogi", "step": 0.01, "eps": 1e-3});
+    } else {
+        method["eta"] = json!(1.0);
+    }
+    // A user of fewer posts than a batch uses all he has: 9.7 posts a step on average, counted in 100 rounds.
+    time::<LocalUpdate>(if yogi { "tags-yogi" } else { "tags" }, &problem, method, pool, rounds, 50 * 97)
 }
 
-fn time_rounds(
+fn time<M: Method>(
+    name: &'static str,
+    problem: &Value,
+    method: Value,
+    pool: Arc<Pool>,
+    rounds: u64,
+    examples: u64,
+) -> Result<Timing, Error> {
+    let config: ProblemConfig = serde_json::from_value(problem.clone()).map_err(|e| odd(&e))?;
+    let Problem { population, start, .. } = Problem::build(&config, Path::new("."), 1).map_err(|e| odd(&e))?;
+    time_rounds::<M>(name, population, start, method, pool, rounds, examples)
+}
+
+fn time_rounds<M: Method>(
     name: &'static str,
     population: Arc<dyn Population>,
     start: Vector,
@@ -84,7 +106,7 @@ fn time_rounds(
     rounds: u64,
     examples: u64,
 ) -> Result<Timing, Error> {
-    let method: Arc<Fedavg> = Arc::new(serde_json::from_value(method).map_err(|e| odd(&e))?);
+    let method: Arc<M> = Arc::new(serde_json::from_value(method).map_err(|e| odd(&e))?);
     let host = Host::new(Arc::clone(&method), population, Arc::new(Memory::default()), Arc::<Memo>::default(), Seed(1));
     let plan = Plan { rhythm: Rhythm::At(vec![]), probe_clients: Some(JUDGED), ..Plan::new(WARM_UP + rounds, Seed(1)) };
     let threads = pool.threads();

@@ -3,22 +3,24 @@
 mod acceleration;
 mod budget;
 mod local_updates;
+mod preflight;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use motet_core::{Direction, Host, Plan, ProblemCard, Promise, Rhythm, Seed, train};
+use motet_core::{Direction, Host, Plan, ProblemCard, Promise, Rhythm, Seed, Trained, Wire, train};
 use motet_methods::{Method, Visitor};
-use motet_runtime::{Memory, Pool, Threads};
+use motet_runtime::{Pool, Threads};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::budget::Trade;
+use self::preflight::{Needs, Scales, Seen};
 use super::console::Console;
 use super::run::HowArgs;
-use crate::config::{Document, Experiment};
+use crate::config::{Document, Experiment, StoreSection};
 use crate::error::Error;
 use crate::simulate::{Built, Simulation, visit};
 
@@ -46,6 +48,7 @@ struct Estimate {
     bytes_per_round: [u64; 2],
     seconds: f64,
     bytes: [u64; 2],
+    needs: Needs,
 }
 
 impl CheckArgs {
@@ -62,7 +65,7 @@ impl CheckArgs {
             if card.seed == experiment.seeds[0] {
                 let (entry, built) = (simulation.entry(planned), &simulation.problems()[card.problem]);
                 let budget = Trade::of(entry, &experiment, built, &pool)?;
-                let trial = Trial { built, pool: &pool, label: &card.label, rounds: experiment.run.rounds };
+                let trial = Trial { built, pool: &pool, label: &card.label, rounds: experiment.run.rounds, store: experiment.run.store };
                 estimates.push(Estimate { budget, ..visit(entry, trial)? });
             }
         }
@@ -82,7 +85,12 @@ impl CheckArgs {
             let theory = acceleration::table(&accelerations) + &local_updates::table(&local_updates);
             page(&experiment, &manifest.problems, &theory, &estimates, &json["estimate"])
         });
-        Ok(true)
+        let needs: Vec<Needs> = estimates.iter().map(|e| e.needs).collect();
+        let folder = self.how.out.as_deref().filter(|out| out.exists()).unwrap_or(Path::new("."));
+        match preflight::misfit(memory, &needs, folder) {
+            None => Ok(true),
+            Some(reason) => Err(Error::Unfit { file: experiment.document.file.clone(), reason }),
+        }
     }
 }
 
@@ -91,6 +99,7 @@ struct Trial<'a> {
     pool: &'a Arc<Pool>,
     label: &'a str,
     rounds: u64,
+    store: StoreSection,
 }
 
 impl Visitor for Trial<'_> {
@@ -99,25 +108,34 @@ impl Visitor for Trial<'_> {
         let promise = self.built.promise(&method, None);
         let (method, seed) = (Arc::new(method), Seed(0));
         let problem = &self.built.problem;
-        let host = Host::new(
-            Arc::clone(&method),
-            Arc::clone(&problem.population),
-            Arc::new(Memory::default()),
-            Arc::clone(&self.built.memo),
-            seed,
-        );
+        let scales = Arc::new(Scales::default());
+        let host =
+            Host::new(Arc::clone(&method), Arc::clone(&problem.population), Arc::clone(&scales) as _, Arc::clone(&self.built.memo), seed);
         let run = |rounds: u64| {
             let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(rounds, seed) };
             let mut fleet = Threads::new(host.clone(), Arc::clone(self.pool));
             let began = Instant::now();
             // A trial that fails still took its time; the run itself will say why.
-            let spent = train(&*method, problem.start.clone(), &plan, &mut fleet, &mut Vec::new()).map(|t| t.ledger).unwrap_or_default();
-            (began.elapsed().as_secs_f64(), spent.total(Direction::Up).bytes, spent.total(Direction::Down).bytes)
+            let trained = train(&*method, problem.start.clone(), &plan, &mut fleet, &mut Vec::new()).ok();
+            let spent = trained.as_ref().map(|t| t.ledger.clone()).unwrap_or_default();
+            (began.elapsed().as_secs_f64(), spent.total(Direction::Up).bytes, spent.total(Direction::Down).bytes, trained)
         };
         run(0); // local solves are made here, once
-        let (none, some) = (run(0), run(TRIAL));
-        let seconds_per_round = (some.0 - none.0).max(0.0) / TRIAL as f64;
-        let bytes_per_round = [(some.1 - none.1) / TRIAL, (some.2 - none.2) / TRIAL];
+        let (none, some) = (run(0), run(TRIAL.min(self.rounds)));
+        let seen = |trained: &Trained<M>| Seen {
+            roster: problem.population.roster(),
+            heard: trained.heard.clone(),
+            trial: TRIAL.min(self.rounds),
+            rounds: self.rounds,
+            state_bytes: scales.largest(),
+            server_bytes: trained.server.bytes(),
+            model_bytes: problem.start.bytes(),
+            threads: self.pool.threads() as u64,
+            store: self.store,
+        };
+        let needs = some.3.as_ref().map(|trained| Needs::of(&*method, &seen(trained))).unwrap_or_default();
+        let seconds_per_round = (some.0 - none.0).max(0.0) / TRIAL.min(self.rounds).max(1) as f64;
+        let bytes_per_round = [some.1 - none.1, some.2 - none.2].map(|bytes| bytes / TRIAL.min(self.rounds).max(1));
         Estimate {
             label: self.label.to_owned(),
             rounds_to: promise
@@ -130,6 +148,7 @@ impl Visitor for Trial<'_> {
             bytes_per_round,
             seconds: seconds_per_round * self.rounds as f64,
             bytes: bytes_per_round.map(|b| b * self.rounds),
+            needs,
         }
     }
 }
@@ -166,6 +185,7 @@ fn page(experiment: &Experiment, problems: &[ProblemCard], accelerations: &str, 
             1e6 * e.seconds_per_round,
             e.seconds
         ));
+        text.push_str(&e.needs.line());
     }
     let (runs, memory, seconds) = (&total["runs"], total["memory_bytes"].as_u64().unwrap_or(0), total["seconds"].as_f64().unwrap_or(0.0));
     text.push_str(&format!("Estimate: {runs} runs, {:.1} MB of data, {seconds:.1} s without probes\n", memory as f64 / 1e6));

@@ -1,0 +1,70 @@
+//! `[run] checkpoint` and `[run] store`: what is kept, and where.
+
+use std::fs;
+use std::num::NonZeroU64;
+
+use motet_core::Positive;
+use serde::{Deserialize, Serialize};
+
+use super::size::Size;
+
+/// `checkpoint = { rounds = 100, seconds = 60 }`: whichever comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CheckpointSection {
+    /// After each so many rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<NonZeroU64>,
+    /// After so many seconds; every thirty unless rounds are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<Positive>,
+}
+
+/// What may be lost by a kill where nothing is said.
+const SECONDS: f64 = 30.0;
+
+impl CheckpointSection {
+    /// Seconds between two checkpoints, if time counts.
+    pub fn seconds(&self) -> Option<f64> {
+        self.seconds.map(|s| *s).or(self.rounds.is_none().then_some(SECONDS))
+    }
+}
+
+/// `store = { kind = "disk", memory = "2 GB" }`: where client states and local solves sleep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum StoreSection {
+    /// In memory, and on disk what does not fit into half of what is free.
+    #[default]
+    Auto,
+    /// In memory, whatever it takes.
+    Memory,
+    /// On disk, with a limit to what stays in memory.
+    Disk {
+        /// The limit.
+        #[serde(default = "two_gigabytes")]
+        memory: Size,
+    },
+}
+
+fn two_gigabytes() -> Size {
+    Size(2_000_000_000)
+}
+
+impl StoreSection {
+    /// Bytes that may stay in memory.
+    pub fn limit(self) -> u64 {
+        match self {
+            StoreSection::Auto => free_memory().map_or(two_gigabytes().0, |free| free / 2),
+            StoreSection::Memory => u64::MAX,
+            StoreSection::Disk { memory } => memory.0,
+        }
+    }
+}
+
+/// Bytes of memory that are free, where the system tells.
+pub fn free_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(1024 * line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?)
+}

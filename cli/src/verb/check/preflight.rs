@@ -1,0 +1,186 @@
+//! What a run will take of the machine, from a short trial.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use motet_core::{Algorithm, ClientId, Heard, Roster, Slot, Store, StoreError, Wire};
+use motet_runtime::{KEPT, Memory};
+use serde::Serialize;
+
+use crate::config::{Size, StoreSection, free_memory};
+
+/// Bytes that one run needs.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Needs {
+    /// One client's state, as it sleeps.
+    pub(super) state_bytes: u64,
+    /// One client's local solve; 0 if the method needs none.
+    pub(super) solve_bytes: u64,
+    /// Clients that will have worked.
+    pub(super) clients: u64,
+    /// What the server keeps.
+    pub(super) server_bytes: u64,
+    /// Memory of states and solves, as far as the store lets them stay there.
+    pub(super) memory_bytes: u64,
+    /// States, solves and checkpoints on disk.
+    pub(super) disk_bytes: u64,
+}
+
+/// Copies of the model that a client at work holds: the model, its gradient, what it sends, and what the layers keep.
+const COPIES: u64 = 6;
+/// Versions of a state on disk: the last three checkpoints may each name another.
+const VERSIONS: u64 = 2;
+
+/// What a trial saw.
+pub(super) struct Seen {
+    pub(super) roster: Roster,
+    /// What was heard in so many rounds.
+    pub(super) heard: Heard,
+    pub(super) trial: u64,
+    /// Rounds of the run.
+    pub(super) rounds: u64,
+    pub(super) state_bytes: u64,
+    pub(super) server_bytes: u64,
+    pub(super) model_bytes: u64,
+    pub(super) threads: u64,
+    pub(super) store: StoreSection,
+}
+
+impl Needs {
+    pub(super) fn of<A: Algorithm>(method: &A, seen: &Seen) -> Self {
+        let most = match &seen.roster {
+            Roster::Listed(ids) => ids.len() as u64,
+            Roster::Counted(n) => u64::from(*n),
+            Roster::Unbounded => u64::from(u32::MAX),
+        };
+        let clients = touched(most, entries(&seen.heard), seen.trial, seen.rounds);
+        let shares = (0..most.min(1000) as u32).any(|k| method.mixes() && method.share(ClientId(k)) < 1.0);
+        let solve_bytes = if shares { seen.model_bytes } else { 0 };
+        let asleep = clients * (seen.state_bytes + solve_bytes);
+        let at_work = seen.threads * COPIES * seen.model_bytes + 3 * seen.server_bytes;
+        Self {
+            state_bytes: seen.state_bytes,
+            solve_bytes,
+            clients,
+            server_bytes: seen.server_bytes,
+            memory_bytes: asleep.min(seen.store.limit()) + at_work,
+            disk_bytes: clients * (VERSIONS * seen.state_bytes + solve_bytes) + (KEPT as u64 + 1) * seen.server_bytes,
+        }
+    }
+
+    /// `states 1.2 GB of 340 clients, ...`
+    pub(super) fn line(&self) -> String {
+        format!(
+            "  needs: {} clients with states of {} and solves of {}: {} of memory, {} on disk\n",
+            self.clients,
+            Size(self.state_bytes),
+            Size(self.solve_bytes),
+            Size(self.memory_bytes),
+            Size(self.disk_bytes)
+        )
+    }
+}
+
+/// How many clients were heard: the rest of what is encoded is as long for each.
+fn entries(heard: &Heard) -> u64 {
+    let each = Slot { round: 0, attempt: 0, exchange: 0 }.bytes() + 0u32.bytes();
+    (heard.bytes() - Heard::default().bytes()) / each
+}
+
+/// How many of n clients `rounds` rounds meet, if `trial` rounds met so many: all that a round takes, drawn again and again.
+fn touched(n: u64, met: u64, trial: u64, rounds: u64) -> u64 {
+    if met >= n || trial == 0 {
+        return met.min(n);
+    }
+    let (n, met) = (n as f64, met as f64);
+    // (1 − c/n)^trial is the share not met yet.
+    let missed = (1.0 - met / n).powf(rounds as f64 / trial as f64);
+    (n * (1.0 - missed)).ceil() as u64
+}
+
+/// Why it cannot fit, if it cannot.
+pub(super) fn misfit(data: u64, needs: &[Needs], folder: &Path) -> Option<String> {
+    let memory = data + needs.iter().map(|n| n.memory_bytes).max().unwrap_or(0);
+    let disk = needs.iter().map(|n| n.disk_bytes).max().unwrap_or(0);
+    if let Some(free) = free_memory().filter(|free| *free < memory) {
+        return Some(format!(
+            "needs about {} of memory ({} of data), and {} are free: lower run.store.memory, take fewer threads or a smaller problem",
+            Size(memory),
+            Size(data),
+            Size(free)
+        ));
+    }
+    let free = free_disk(folder).filter(|free| *free < disk)?;
+    Some(format!(
+        "needs about {} on disk, and {} are free here: run it where there is more room (--out), with fewer rounds or fewer clients",
+        Size(disk),
+        Size(free)
+    ))
+}
+
+/// Bytes free on the disk of a folder, where the system tells.
+#[cfg(unix)]
+fn free_disk(folder: &Path) -> Option<u64> {
+    let about = rustix::fs::statvfs(folder).ok()?;
+    Some(about.f_bavail * about.f_frsize)
+}
+
+#[cfg(not(unix))]
+fn free_disk(_: &Path) -> Option<u64> {
+    None
+}
+
+/// A store that notes how large states become.
+pub(super) struct Scales<S> {
+    inner: Memory<S>,
+    largest: AtomicU64,
+}
+
+impl<S> Default for Scales<S> {
+    fn default() -> Self {
+        Self { inner: Memory::default(), largest: AtomicU64::new(0) }
+    }
+}
+
+impl<S> Scales<S> {
+    /// Bytes of the largest state that went to sleep.
+    pub(super) fn largest(&self) -> u64 {
+        self.largest.load(Ordering::Relaxed)
+    }
+}
+
+impl<S: Wire + Clone + Send> Store<S> for Scales<S> {
+    fn take(&self, client: ClientId) -> Result<Option<S>, StoreError> {
+        self.inner.take(client)
+    }
+    fn put(&self, client: ClientId, state: S) -> Result<(), StoreError> {
+        self.largest.fetch_max(state.bytes(), Ordering::Relaxed);
+        self.inner.put(client, state)
+    }
+    fn read(&self, client: ClientId) -> Result<Option<S>, StoreError> {
+        self.inner.read(client)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_met_are_counted_on_from_the_trial() {
+        assert_eq!(touched(8, 8, 5, 300), 8);
+        assert_eq!(touched(342_477, 250, 5, 5), 250);
+        // 3000 draws of ten among 3400: 1 − e^(−0.88) of them.
+        assert!((1980..2010).contains(&touched(3400, 50, 5, 300)), "{}", touched(3400, 50, 5, 300));
+    }
+
+    #[test]
+    fn what_cannot_fit_is_told_with_what_is_free() {
+        let small = Needs { memory_bytes: 1000, disk_bytes: 1000, ..Needs::default() };
+        assert_eq!(misfit(0, &[small], Path::new(".")), None);
+        let memory = Needs { memory_bytes: 1 << 60, ..small };
+        assert!(misfit(0, &[small, memory], Path::new(".")).unwrap().contains("of memory"));
+        let disk = Needs { disk_bytes: 1 << 60, ..small };
+        assert!(cfg!(not(unix)) || misfit(0, &[disk], Path::new(".")).unwrap().contains("on disk"));
+    }
+}
