@@ -7,6 +7,7 @@ use std::io;
 use crate::algorithm::Algorithm;
 use crate::fleet::Heard;
 use crate::ledger::Ledger;
+use crate::merit::Tally;
 use crate::message::{Reader, Wire, WireError};
 use crate::record::Metrics;
 
@@ -27,6 +28,8 @@ pub struct Moment<A: Algorithm> {
     pub(crate) notes: BTreeMap<Cow<'static, str>, f64>,
     /// What it noted before that, summed.
     pub(crate) spent: Metrics,
+    /// Who counted how much since the last row, by measured target.
+    pub(crate) merits: Vec<Tally>,
 }
 
 impl<A: Algorithm> Moment<A> {
@@ -40,6 +43,7 @@ impl<A: Algorithm> Moment<A> {
             attempts: 0,
             notes: BTreeMap::new(),
             spent: Metrics::new(),
+            merits: vec![],
         }
     }
 }
@@ -51,7 +55,7 @@ impl<A: Algorithm> Wire for Moment<A> {
     fn bytes(&self) -> u64 {
         let named = |names: &mut dyn Iterator<Item = usize>| 4 + names.map(|length| 12 + length as u64).sum::<u64>();
         let (notes, spent) = (named(&mut self.notes.keys().map(|k| k.len())), named(&mut self.spent.keys().map(String::len)));
-        self.server.bytes() + self.heard.bytes() + self.ledger.bytes() + 16 + notes + spent
+        self.server.bytes() + self.heard.bytes() + self.ledger.bytes() + 16 + notes + spent + self.merits.bytes()
     }
     fn encode(&self, out: &mut Vec<u8>) {
         self.server.encode(out);
@@ -63,6 +67,7 @@ impl<A: Algorithm> Wire for Moment<A> {
         notes.encode(out);
         let spent: Vec<(String, f64)> = self.spent.iter().map(|(k, v)| (k.clone(), *v)).collect();
         spent.encode(out);
+        self.merits.encode(out);
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self {
@@ -73,6 +78,7 @@ impl<A: Algorithm> Wire for Moment<A> {
             attempts: u64::decode(from)?,
             notes: Vec::<(String, f64)>::decode(from)?.into_iter().map(|(k, v)| (Cow::Owned(k), v)).collect(),
             spent: Vec::<(String, f64)>::decode(from)?.into_iter().collect(),
+            merits: Vec::decode(from)?,
         })
     }
 }
