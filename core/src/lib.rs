@@ -21,6 +21,7 @@ mod moment;
 mod number;
 mod objective;
 mod record;
+mod recycle;
 mod round;
 mod sampling;
 mod seed;

@@ -145,8 +145,7 @@ pub struct Round<'a, A: Algorithm> {
     fleet: &'a mut dyn Fleet<A>,
     ledger: &'a mut Ledger,
     heard: &'a mut Heard,
-    /// What `heard` was, to undo a failed attempt.
-    undo: Vec<(ClientId, Option<Slot>)>,
+    lists: &'a mut Lists,
     everyone: &'a Cohort,
     /// Least share of a cohort that must answer.
     quorum: f64,
@@ -157,25 +156,14 @@ pub struct Round<'a, A: Algorithm> {
 
 impl<'a, A: Algorithm> Round<'a, A> {
     pub(crate) fn new(slot: Slot, seed: Seed, quorum: f64, everyone: &'a Cohort, fleet: &'a mut dyn Fleet<A>, books: Books<'a>) -> Self {
-        let Books { ledger, heard, notes } = books;
-        Self {
-            slot,
-            seed,
-            rng: seed.server(slot.round, slot.attempt),
-            fleet,
-            ledger,
-            heard,
-            undo: vec![],
-            everyone,
-            quorum,
-            lied: vec![],
-            notes,
-        }
+        let Books { ledger, heard, notes, lists } = books;
+        lists.undo.clear();
+        Self { slot, seed, rng: seed.server(slot.round, slot.attempt), fleet, ledger, heard, lists, everyone, quorum, lied: vec![], notes }
     }
 
     /// Makes a failed attempt not have happened, but for the ledger.
     pub(crate) fn roll_back(self) {
-        for (client, slot) in self.undo.into_iter().rev() {
+        for (client, slot) in self.lists.undo.drain(..).rev() {
             self.heard.set(client, slot);
         }
     }
@@ -242,7 +230,8 @@ impl<'a, A: Algorithm> Round<'a, A> {
         }
         let slot = self.slot;
         self.slot.exchange += 1;
-        let mut answered = Vec::with_capacity(to.len());
+        let mut answered = std::mem::take(&mut self.lists.answered);
+        answered.clear();
         let (mut bad, mut lies) = (None, vec![]);
         let mut hear = |ledger: &mut Ledger, id: ClientId, answer: Answer<A::Reply>| {
             ledger.book(Direction::Up, &answer.reply, 1);
@@ -271,12 +260,15 @@ impl<'a, A: Algorithm> Round<'a, A> {
         self.lied = lies;
         for &id in &answered {
             let was = self.heard.set(id, Some(slot));
-            self.undo.push((id, was));
+            self.lists.undo.push((id, was));
         }
         if answered.is_empty() && !to.is_empty() || ((answered.len() + self.lied.len()) as f64) < self.quorum * to.len() as f64 {
             return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
         }
-        Ok(if answered.len() == to.len() { to.clone() } else { Cohort { ids: answered.into(), ..to.clone() } })
+        let whole = answered.len() == to.len();
+        let cohort = if whole { to.clone() } else { Cohort { ids: answered.as_slice().into(), ..to.clone() } };
+        self.lists.answered = answered;
+        Ok(cohort)
     }
 
     /// Asks the silent again in the same slot until everyone has answered; folds in cohort order.
@@ -339,6 +331,16 @@ pub(crate) struct Books<'a> {
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) heard: &'a mut Heard,
     pub(crate) notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
+    pub(crate) lists: &'a mut Lists,
+}
+
+/// Lists that every round fills anew, in the memory of the last.
+#[derive(Default)]
+pub(crate) struct Lists {
+    /// What `heard` was, to undo a failed attempt.
+    undo: Vec<(ClientId, Option<Slot>)>,
+    /// Who answered the exchange under way.
+    answered: Vec<ClientId>,
 }
 
 /// The cohort of a whole roster.

@@ -11,7 +11,7 @@ use crate::merit::{Merit, Tally};
 use crate::message::Wire;
 use crate::moment::{Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
-use crate::round::{Abort, Books, Cohort, Round, everyone};
+use crate::round::{Abort, Books, Cohort, Lists, Round, everyone};
 use crate::seed::{Purpose, Seed, Slot};
 use crate::vector::Vector;
 
@@ -189,10 +189,10 @@ pub fn train_from<A: Algorithm>(
     let roster = fleet.roster();
     let everyone = everyone(&roster);
     let probed = algorithm.target().map_or_else(|| probed(plan, &roster, &everyone), |target| vec![target]);
-    let mut now = from;
+    let (mut now, mut lists) = (from, Lists::default());
     let mut outcome = Outcome::Finished;
     for index in now.next..=plan.rounds {
-        if let Some(end) = attempt_round(algorithm, plan, index, &everyone, fleet, &mut now) {
+        if let Some(end) = attempt_round(algorithm, plan, index, &everyone, fleet, &mut now, &mut lists) {
             outcome = end;
             break;
         }
@@ -273,13 +273,14 @@ fn attempt_round<A: Algorithm>(
     everyone: &Cohort,
     fleet: &mut dyn Fleet<A>,
     now: &mut Moment<A>,
+    lists: &mut Lists,
 ) -> Option<Outcome> {
     for attempt in 0..plan.attempts {
         now.attempts += 1;
         // Work on a copy: if the round fails, only the ledger remembers, since the bits were spent.
         let (mut server, mut noted) = (now.server.clone(), now.notes.clone());
         let slot = Slot { round: index, attempt, exchange: 0 };
-        let books = Books { ledger: &mut now.ledger, heard: &mut now.heard, notes: &mut noted };
+        let books = Books { ledger: &mut now.ledger, heard: &mut now.heard, notes: &mut noted, lists };
         let mut round = Round::new(slot, plan.seed, plan.quorum, everyone, fleet, books);
         let done = if index == 0 { algorithm.open(&mut server, &mut round) } else { algorithm.round(&mut server, &mut round) };
         match done {

@@ -6,6 +6,8 @@
 use std::ops::{Add, AddAssign, Mul, MulAssign};
 use std::sync::Arc;
 
+use crate::recycle::{self, Recycled};
+
 /// The width of a vector's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -46,6 +48,18 @@ enum Repr {
     // One allocation each: the numbers lie beside their count of owners.
     F32(Arc<[f32]>),
     F64(Arc<[f64]>),
+    /// Being dropped; nobody sees it.
+    Gone,
+}
+
+impl Drop for Vector {
+    fn drop(&mut self) {
+        match std::mem::replace(&mut self.0, Repr::Gone) {
+            Repr::F32(x) => recycle::keep(x),
+            Repr::F64(x) => recycle::keep(x),
+            Repr::Gone => {}
+        }
+    }
 }
 
 /// A vector's numbers, to read.
@@ -99,7 +113,7 @@ macro_rules! both {
 }
 
 /// The arithmetic of one number, so that each loop is written once for both precisions.
-pub(crate) trait Number: Copy + Mul<Output = Self> + Add<Output = Self> + AddAssign + MulAssign {
+pub(crate) trait Number: Recycled + Default + Mul<Output = Self> + Add<Output = Self> + AddAssign + MulAssign {
     fn of(value: f64) -> Self;
     fn wide(self) -> f64;
 }
@@ -145,8 +159,8 @@ impl Vector {
     /// `dim` times the same number.
     pub fn filled(dim: usize, value: f64, precision: Precision) -> Self {
         match precision {
-            Precision::F32 => Vector(Repr::F32(std::iter::repeat_n(value as f32, dim).collect())),
-            Precision::F64 => Vector(Repr::F64(std::iter::repeat_n(value, dim).collect())),
+            Precision::F32 => Vector(Repr::F32(written(dim, |x| x.fill(value as f32)))),
+            Precision::F64 => Vector(Repr::F64(written(dim, |x| x.fill(value)))),
         }
     }
 
@@ -169,7 +183,7 @@ impl Vector {
     pub fn precision(&self) -> Precision {
         match self.0 {
             Repr::F32(_) => Precision::F32,
-            Repr::F64(_) => Precision::F64,
+            Repr::F64(_) | Repr::Gone => Precision::F64,
         }
     }
 
@@ -179,6 +193,7 @@ impl Vector {
         match &self.0 {
             Repr::F32(x) => View::F32(x),
             Repr::F64(x) => View::F64(x),
+            Repr::Gone => View::F64(&[]),
         }
     }
 
@@ -186,8 +201,9 @@ impl Vector {
     #[inline]
     pub fn view_mut(&mut self) -> ViewMut<'_> {
         match &mut self.0 {
-            Repr::F32(x) => ViewMut::F32(Arc::make_mut(x)),
-            Repr::F64(x) => ViewMut::F64(Arc::make_mut(x)),
+            Repr::F32(x) => ViewMut::F32(sole(x)),
+            Repr::F64(x) => ViewMut::F64(sole(x)),
+            Repr::Gone => ViewMut::F64(&mut []),
         }
     }
 
@@ -199,7 +215,7 @@ impl Vector {
     pub fn f64s(&self) -> &[f64] {
         match &self.0 {
             Repr::F64(x) => x,
-            Repr::F32(_) => panic!("{MIXED}"),
+            _ => panic!("{MIXED}"),
         }
     }
 
@@ -210,8 +226,8 @@ impl Vector {
     #[inline]
     pub fn f64s_mut(&mut self) -> &mut [f64] {
         match &mut self.0 {
-            Repr::F64(x) => Arc::make_mut(x),
-            Repr::F32(_) => panic!("{MIXED}"),
+            Repr::F64(x) => sole(x),
+            _ => panic!("{MIXED}"),
         }
     }
 
@@ -223,7 +239,7 @@ impl Vector {
     pub fn f32s(&self) -> &[f32] {
         match &self.0 {
             Repr::F32(x) => x,
-            Repr::F64(_) => panic!("{MIXED}"),
+            _ => panic!("{MIXED}"),
         }
     }
 
@@ -234,8 +250,8 @@ impl Vector {
     #[inline]
     pub fn f32s_mut(&mut self) -> &mut [f32] {
         match &mut self.0 {
-            Repr::F32(x) => Arc::make_mut(x),
-            Repr::F64(_) => panic!("{MIXED}"),
+            Repr::F32(x) => sole(x),
+            _ => panic!("{MIXED}"),
         }
     }
 
@@ -287,8 +303,8 @@ impl Vector {
     /// If one of them is not below the dimension.
     pub fn gather(&self, at: &[u32], a: f64) -> Vector {
         match self.view() {
-            View::F32(x) => Vector(Repr::F32(at.iter().map(|&l| f32::of(a) * x[l as usize]).collect())),
-            View::F64(x) => Vector(Repr::F64(at.iter().map(|&l| a * x[l as usize]).collect())),
+            View::F32(x) => Vector(Repr::F32(picked(a, x, at))),
+            View::F64(x) => Vector(Repr::F64(picked(a, x, at))),
         }
     }
 
@@ -349,7 +365,28 @@ fn fill_with<T: Number>(value: f64, x: &mut [T]) {
 
 fn mixed<T: Number>(a: f64, x: &[T], y: &[T]) -> Arc<[T]> {
     let (a, b) = (T::of(a), T::of(1.0 - a));
-    x.iter().zip(y).map(|(x, y)| a * *x + b * *y).collect()
+    written(x.len(), |out| out.iter_mut().zip(x.iter().zip(y)).for_each(|(out, (x, y))| *out = a * *x + b * *y))
+}
+
+fn picked<T: Number>(a: f64, x: &[T], at: &[u32]) -> Arc<[T]> {
+    let a = T::of(a);
+    written(at.len(), |out| out.iter_mut().zip(at).for_each(|(out, &l)| *out = a * x[l as usize]))
+}
+
+/// New numbers, every one of which `write` writes.
+fn written<T: Number>(len: usize, write: impl FnOnce(&mut [T])) -> Arc<[T]> {
+    let mut block = recycle::stale(len);
+    write(Arc::get_mut(&mut block).expect("new memory has one owner"));
+    block
+}
+
+/// The numbers, to write; copied first if somebody else holds them too.
+#[inline]
+fn sole<T: Number>(x: &mut Arc<[T]>) -> &mut [T] {
+    if Arc::strong_count(x) > 1 {
+        *x = written(x.len(), |copy| copy.copy_from_slice(x));
+    }
+    Arc::get_mut(x).expect("now there is one owner")
 }
 
 /// Σ term(xₗ, yₗ) in eight interleaved partial sums: one fixed order whatever the vector width of

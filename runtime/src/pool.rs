@@ -5,7 +5,7 @@
 //! wait of the next before they go to sleep.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -77,16 +77,14 @@ impl Pool {
         }
         // Sixteen chunks a thread: few enough to be cheap, many enough that the last one is short.
         let chunk = (count / (16 * self.threads)).clamp(1, 64);
-        let cells = (0..count.div_ceil(chunk)).map(|_| Cell::default()).collect();
-        let list = Arc::new(List { work, count, chunk, next: AtomicUsize::new(0), cells });
+        let cells = (0..count).map(|_| Cell::default()).collect();
+        let list = Arc::new(List { work, chunk, next: AtomicUsize::new(0), cells });
         self.shared.publish(Arc::clone(&list) as Arc<dyn Task>);
         let mut due = 0;
         let mut waited = 0;
-        while due < list.cells.len() {
+        while due < count {
             if let Some(done) = list.cells[due].take() {
-                for (k, result) in (due * chunk..).zip(done.unwrap_or_else(|panic| resume_unwind(panic))) {
-                    each(k, result);
-                }
+                each(due, done.unwrap_or_else(|panic| resume_unwind(panic)));
                 (due, waited) = (due + 1, 0);
             } else if !list.work_on_one() {
                 // Everything is claimed: somebody else is at it.
@@ -146,28 +144,26 @@ impl Shared {
     }
 }
 
-type Done<T> = thread::Result<Vec<T>>;
-
-/// The result of one chunk, once there is one.
+/// The result of one piece of work, once there is one.
 struct Cell<T> {
-    ready: AtomicUsize,
-    done: Mutex<Option<Done<T>>>,
+    ready: AtomicBool,
+    done: Mutex<Option<thread::Result<T>>>,
 }
 
 impl<T> Default for Cell<T> {
     fn default() -> Self {
-        Self { ready: AtomicUsize::new(0), done: Mutex::new(None) }
+        Self { ready: AtomicBool::new(false), done: Mutex::new(None) }
     }
 }
 
 impl<T> Cell<T> {
-    fn put(&self, done: Done<T>) {
+    fn put(&self, done: thread::Result<T>) {
         *self.done.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
-        self.ready.store(1, Ordering::Release);
+        self.ready.store(true, Ordering::Release);
     }
 
-    fn take(&self) -> Option<Done<T>> {
-        if self.ready.load(Ordering::Acquire) == 0 {
+    fn take(&self) -> Option<thread::Result<T>> {
+        if !self.ready.load(Ordering::Acquire) {
             return None;
         }
         self.done.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -176,7 +172,6 @@ impl<T> Cell<T> {
 
 struct List<T, W> {
     work: W,
-    count: usize,
     chunk: usize,
     next: AtomicUsize,
     cells: Vec<Cell<T>>,
@@ -185,11 +180,11 @@ struct List<T, W> {
 impl<T, W: Fn(usize) -> T> List<T, W> {
     /// Claims one chunk and computes it; false if all are claimed.
     fn work_on_one(&self) -> bool {
-        let mine = self.next.fetch_add(1, Ordering::Relaxed);
-        let Some(cell) = self.cells.get(mine) else { return false };
-        let range = mine * self.chunk..((mine + 1) * self.chunk).min(self.count);
-        cell.put(catch_unwind(AssertUnwindSafe(|| range.map(&self.work).collect())));
-        true
+        let first = self.next.fetch_add(self.chunk, Ordering::Relaxed);
+        for (k, cell) in (first..).zip(self.cells.iter().skip(first).take(self.chunk)) {
+            cell.put(catch_unwind(AssertUnwindSafe(|| (self.work)(k))));
+        }
+        first < self.cells.len()
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::logistic::margin_slope;
+use super::scratch::with_list;
 
 /// How many lists are summed side by side: enough additions in flight to hide their latency.
 const LANES: usize = 4;
@@ -46,9 +47,15 @@ impl Lists {
     /// out[l] ← out[l] + Σ numbers at the positions of list l, summed in the order of the list.
     pub(super) fn add_sums(&self, numbers: &[f64], out: &mut [f64]) {
         assert_eq!(numbers.len(), self.sources, "one number for each position");
-        let mut padded = Vec::with_capacity(numbers.len() + 1);
-        padded.extend_from_slice(numbers);
-        padded.push(0.0);
+        with_list(|padded| {
+            padded.extend_from_slice(numbers);
+            padded.push(0.0);
+            self.add_padded(padded, out);
+        });
+    }
+
+    fn add_padded(&self, padded: &[f64], out: &mut [f64]) {
+        assert_eq!(padded.len(), self.sources + 1, "one number for each position, and the zero");
         // SAFETY: every position in `steps` is at most `sources` (the invariant, checked by `new`; the fields are
         // private and never written again), and `padded` has `sources + 1` numbers (the assertion above).
         let at = |position: u64| unsafe { *padded.get_unchecked(position as usize) };

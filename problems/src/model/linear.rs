@@ -6,6 +6,7 @@ use motet_core::{Batch, Constants, Rows, Vector};
 
 use super::gather::Gathers;
 use super::product::{self, Picked};
+use super::scratch::with_list;
 use super::spectrum::{Ends, spectrum};
 use super::{Arc, Examples, Objective, Range};
 
@@ -97,13 +98,17 @@ impl<L: Loss> Linear<L> {
         assert_eq!(x.len(), self.shape.dim(), "dimensions agree");
         let picked = self.picked(batch);
         let size = if self.gathers(&picked).is_some() { picked.len() } else { BLOCK.min(picked.len()) };
-        let (mut scores, mut listed) = (vec![0.0; size * self.shape.outputs], Vec::new());
-        for block in picked.blocks(size.max(1)) {
-            let scores = &mut scores[..block.len() * self.shape.outputs];
-            self.scores(&block, x, scores);
-            let targets = block.targets(self.data.targets(), &mut listed);
-            each(&block, targets, scores);
-        }
+        with_list(|scores| {
+            scores.resize(size * self.shape.outputs, 0.0);
+            with_list(|listed| {
+                for block in picked.blocks(size.max(1)) {
+                    let scores = &mut scores[..block.len() * self.shape.outputs];
+                    self.scores(&block, x, scores);
+                    let targets = block.targets(self.data.targets(), listed);
+                    each(&block, targets, scores);
+                }
+            });
+        });
     }
 
     fn scores(&self, block: &Picked<'_>, x: &[f64], out: &mut [f64]) {

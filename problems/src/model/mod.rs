@@ -20,6 +20,7 @@ mod network;
 mod one_vs_rest;
 mod product;
 mod ridge;
+mod scratch;
 mod softmax;
 pub(crate) mod spectrum;
 mod tags;

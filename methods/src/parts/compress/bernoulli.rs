@@ -3,7 +3,7 @@
 use motet_core::{Probability, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Compress, Indices, Key, Packed, keep};
+use super::{Compress, Indices, Key, Mask, Packed, keep};
 
 /// Keeps each coordinate with probability q, divided by q.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,12 +18,12 @@ pub struct Bernoulli {
 
 impl Bernoulli {
     /// Jumps from one kept coordinate to the next: O(q d) throws.
-    fn coins(&self, dim: usize, key: &Key) -> Vec<u32> {
-        let (mut dice, mut kept, mut next) = (key.dice(), vec![], 0u64);
+    fn coins(&self, dim: usize, key: &Key, kept: &mut Vec<u32>) {
+        let (mut dice, mut next) = (key.dice(), 0u64);
         loop {
             next = next.saturating_add(dice.geometric(*self.q));
             if next > dim as u64 {
-                return kept;
+                return;
             }
             kept.push((next - 1) as u32);
         }
@@ -36,8 +36,8 @@ impl Compress for Bernoulli {
         Some(1.0 / *self.q - 1.0)
     }
 
-    fn mask(&self, dim: usize, key: &Key) -> Option<Vec<u32>> {
-        Some(self.coins(dim, key))
+    fn mask(&self, dim: usize, key: &Key) -> Option<Mask> {
+        Some(Mask::new(|kept| self.coins(dim, key, kept)))
     }
 
     fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {

@@ -3,7 +3,7 @@
 use motet_core::{Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Compress, Indices, Key, Packed, keep};
+use super::{Amount, Compress, Indices, Key, Mask, Packed, keep};
 
 /// Client i keeps k coordinates from (i + t) mod d on in round t = 0, 1, …, times d/k.
 ///
@@ -17,11 +17,10 @@ pub struct Cyclic {
 }
 
 impl Cyclic {
-    fn turn(&self, dim: usize, key: &Key) -> Vec<u32> {
+    fn turn(&self, dim: usize, key: &Key, kept: &mut Vec<u32>) {
         let first = u64::from(key.client.0) + key.turn.round.saturating_sub(1);
-        let mut kept: Vec<u32> = (0..self.k.of(dim) as u64).map(|j| ((first + j) % dim as u64) as u32).collect();
+        kept.extend((0..self.k.of(dim) as u64).map(|j| ((first + j) % dim as u64) as u32));
         kept.sort_unstable();
-        kept
     }
 }
 
@@ -30,8 +29,8 @@ impl Compress for Cyclic {
         Some(dim as f64 / self.k.of(dim) as f64 - 1.0)
     }
 
-    fn mask(&self, dim: usize, key: &Key) -> Option<Vec<u32>> {
-        Some(self.turn(dim, key))
+    fn mask(&self, dim: usize, key: &Key) -> Option<Mask> {
+        Some(Mask::new(|kept| self.turn(dim, key, kept)))
     }
 
     fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {

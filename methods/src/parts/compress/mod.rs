@@ -13,6 +13,7 @@ mod bernoulli;
 mod bits;
 mod cyclic;
 mod identity;
+mod mask;
 mod natural;
 mod packed;
 mod qsgd;
@@ -27,6 +28,7 @@ pub use amount::{Amount, NotAnAmount};
 pub use bernoulli::Bernoulli;
 pub use cyclic::Cyclic;
 pub use identity::Identity;
+pub use mask::Mask;
 pub use natural::Natural;
 pub use packed::{Misfit, Packed};
 pub use qsgd::Qsgd;
@@ -45,7 +47,7 @@ pub trait Compress {
     }
 
     /// The coordinates that are kept, where both sides can know them.
-    fn mask(&self, _: usize, _: &Key) -> Option<Vec<u32>> {
+    fn mask(&self, _: usize, _: &Key) -> Option<Mask> {
         None
     }
 
@@ -178,10 +180,10 @@ impl Compressor {
 }
 
 /// A compressed vector whose coordinates are known.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Opened<'a> {
     packed: &'a Packed,
-    mask: Option<Vec<u32>>,
+    mask: Option<Mask>,
 }
 
 impl Opened<'_> {
@@ -200,7 +202,7 @@ impl Compress for Compressor {
         self.map().delta(dim)
     }
 
-    fn mask(&self, dim: usize, key: &Key) -> Option<Vec<u32>> {
+    fn mask(&self, dim: usize, key: &Key) -> Option<Mask> {
         self.map().mask(dim, key)
     }
 

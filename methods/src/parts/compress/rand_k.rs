@@ -3,7 +3,7 @@
 use motet_core::{Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Compress, Indices, Key, Packed, keep};
+use super::{Amount, Compress, Indices, Key, Mask, Packed, keep};
 
 /// Keeps k of d coordinates, uniformly without replacement, times d/k.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,8 +22,8 @@ impl Compress for RandK {
         Some(dim as f64 / self.k.of(dim) as f64 - 1.0)
     }
 
-    fn mask(&self, dim: usize, key: &Key) -> Option<Vec<u32>> {
-        Some(key.dice().choose(self.k.of(dim), dim))
+    fn mask(&self, dim: usize, key: &Key) -> Option<Mask> {
+        Some(Mask::new(|kept| key.dice().choose_into(self.k.of(dim), dim, kept)))
     }
 
     fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {

@@ -64,17 +64,10 @@ impl Lab {
     /// Runs a method inline and gives its rows too.
     pub fn run<A: Algorithm + Clone>(&self, method: &A, start: Vector, plan: &Plan) -> (Vec<Row>, Trained<A>) {
         let method = Arc::new(method.clone());
+        let host = self.host_with(&method, Arc::new(Memory::default()), plan.seed);
         let mut rows = vec![];
-        let trained = train(&*method, start, plan, &mut Inline::new(self.host(&method)), &mut rows).unwrap();
+        let trained = train(&*method, start, plan, &mut Inline::new(host), &mut rows).unwrap();
         (rows, trained)
-    }
-
-    /// Runs a method whose clients' dice have the plan's seed too.
-    pub fn run_seeded<A: Algorithm + Clone>(&self, method: &A, start: Vector, plan: &Plan) -> Trained<A> {
-        let method = Arc::new(method.clone());
-        let store = Arc::new(Memory::default());
-        let host = Host::new(Arc::clone(&method), Arc::clone(&self.population), store, Arc::clone(&self.memo), plan.seed);
-        train(&*method, start, plan, &mut Inline::new(host), &mut Vec::<Row>::new()).unwrap()
     }
 
     /// xᵏ from zeros, or from where the method starts.
