@@ -78,7 +78,9 @@ fn time<T: Number>(clients: usize, dim: usize, repeats: usize) -> MirrorTiming {
     let products = best(repeats.min(50), || drop(black_box(gradients.gram())));
     let weights = w.weights();
     let zeroth = best(repeats, || drop(black_box(gradients.two_steps(&x, -step, &weights, &weights))));
-    let read = best(repeats, || drop(black_box(touch(gradients.rows()))));
+    let read = best(repeats, || {
+        black_box(touch(gradients.rows()));
+    });
     let bytes = (clients * dim * size_of::<T>()) as f64;
     let memory = bytes / read / 1e9;
     MirrorTiming {
