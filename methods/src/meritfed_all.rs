@@ -16,8 +16,9 @@
 //!
 //! What a round costs: client i gets and differentiates at most n models and sends at most n gradients; with friends
 //! it is the number of targets that keep i, on average `keep`. Each mirror step is one model down and one slope up per
-//! client. Exchanges per round are 1 + T, as for one target, not n (1 + T). The server multiplies the n × d matrix of
-//! each target with one vector twice per mirror step: 4 n² d multiplications for all. Clients outside S_k keep their
+//! client. Exchanges per round are 1 + T, as for one target, not n (1 + T). The server keeps the gradients of each target
+//! as one n × d matrix and multiplies it with one vector twice per mirror step: 2 n² d multiplications for all targets.
+//! No matrix serves two targets: their gradients are taken at different models. Clients outside S_k keep their
 //! weight until they are scouted again. A target that stays silent in line 5 makes no step there.
 
 use std::num::{NonZeroU32, NonZeroU64};

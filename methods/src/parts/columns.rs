@@ -7,7 +7,7 @@ use std::ops::{Add, Mul};
 
 /// Columns that are worked on together. A block of the result stays in the first-level cache; a block of twenty rows in
 /// single precision (320 kB) stays in the second.
-const BLOCK: usize = 4096;
+pub(super) const BLOCK: usize = 4096;
 /// Rows that are added at once.
 const ADDED: usize = 5;
 /// Rows that are multiplied at once: with more, the partial sums no longer fit into sixteen registers.

@@ -21,8 +21,12 @@ impl Gradients {
         self.together = None;
     }
 
-    /// Copies the rows into one piece of memory: worth it where they are short, lie far apart and are read often.
+    /// Copies short rows into one piece of memory: worth it where they lie far apart and are read often. Rows longer than
+    /// a block of columns would gain nothing, and stay where they are.
     pub fn bring_together(mut self) -> Self {
+        if self.rows.first().is_none_or(|g| g.len() > columns::BLOCK) {
+            return self;
+        }
         self.together = match self.slices() {
             Slices::F32(rows) => Some(rows.concat().into()),
             Slices::F64(rows) => Some(rows.concat().into()),

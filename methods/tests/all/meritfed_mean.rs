@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use motet_core::{Algorithm, Batch, Host, Kept, Liars, Memo, Merit, Outcome, Plan, Rhythm, Row, Rows, Seed, Sink, Trained, Vector, train};
+use motet_methods::fedadp::FedAdp;
 use motet_methods::meritfed::MeritFed;
 use motet_methods::parts::{estimate, on_sphere};
 use motet_problems::{Problem, ProblemConfig};
@@ -92,6 +93,24 @@ fn weights_stay_on_the_simplex_after_every_round_of_every_solver() {
         }
         let exact = trained.server.w.weights();
         assert!(exact.iter().all(|w| *w > 0.0) && (exact.iter().sum::<f64>() - 1.0).abs() < 1e-14, "{mirror}: {exact:?}");
+    }
+}
+
+#[test]
+fn the_ledger_averages_over_rounds_that_are_not_measured() {
+    // FedAdp's weights have no memory: every tenth round alone says little about the other nine.
+    let (problem, adp): (_, FedAdp) = (problem(json!({}), 1), method(json!({ "step": 0.05, "batch": 20 })));
+    let often = run(&adp, &problem, &Plan::new(40, Seed(1)), None).0.merits;
+    let seldom = run(&adp, &problem, &Plan { rhythm: Rhythm::Every(10), ..Plan::new(40, Seed(1)) }, None).0.merits;
+    assert!(often.iter().all(|merit| merit.mean.is_none()), "one round is its own average");
+    for (k, merit) in seldom.iter().enumerate().skip(1) {
+        let rounds = &often[10 * k - 9..=10 * k];
+        assert_eq!((merit.round, merit.rounds, &merit.weights), (10 * k as u64, 10, &rounds[9].weights));
+        for client in 0..15 {
+            let mean = rounds.iter().map(|m| m.weights.at(client)).sum::<f64>() / 10.0;
+            // Numbers below 1, rounded to single precision.
+            assert!((merit.average().at(client) - mean).abs() < 1e-7, "client {client} until round {}", merit.round);
+        }
     }
 }
 
