@@ -10,8 +10,6 @@ use std::ops::{Add, Mul};
 pub(super) const BLOCK: usize = 4096;
 /// Rows that are added at once.
 const ADDED: usize = 5;
-/// Rows that are multiplied at once: with more, the partial sums no longer fit into sixteen registers.
-const MULTIPLIED: usize = 2;
 /// Interleaved partial sums of an inner product.
 const LANES: usize = 8;
 
@@ -81,30 +79,41 @@ pub(super) fn gram<T: Number>(rows: &[&[T]]) -> Vec<f64> {
 }
 
 fn dot_rows<T: Number>(rows: &[&[T]], block: std::ops::Range<usize>, v: &[T], sums: &mut [[f64; LANES]]) {
-    let (many, few) = rows.as_chunks::<MULTIPLIED>();
-    let (of_many, of_few) = sums.as_chunks_mut::<MULTIPLIED>();
-    many.iter().zip(of_many).for_each(|(g, sums)| dot_block(g.map(|g| &g[block.clone()]), v, sums));
-    few.iter().zip(of_few).for_each(|(g, sums)| dot_block([&g[block.clone()]], v, std::array::from_mut(sums)));
+    let (pairs, odd) = rows.as_chunks::<2>();
+    let (of_pairs, of_odd) = sums.as_chunks_mut::<2>();
+    pairs.iter().zip(of_pairs).for_each(|([g, h], sums)| dot_two(&g[block.clone()], &h[block.clone()], v, sums));
+    odd.iter().zip(of_odd).for_each(|(g, sums)| dot_one(&g[block.clone()], v, sums));
 }
 
-#[inline(always)]
-fn dot_block<T: Number, const K: usize>(g: [&[T]; K], v: &[T], sums: &mut [[f64; LANES]; K]) {
-    let mut kept = *sums;
-    let (vs, v_rest) = v.as_chunks::<LANES>();
-    let whole = g.map(|g| &g.as_chunks::<LANES>().0[..vs.len()]);
-    for (b, v) in vs.iter().enumerate() {
-        let v = v.map(Into::into);
-        for k in 0..K {
-            for l in 0..LANES {
-                kept[k][l] += whole[k][b][l].into() * v[l];
-            }
+fn dot_one<T: Number>(g: &[T], v: &[T], sums: &mut [f64; LANES]) {
+    let mut a = *sums;
+    let ((gs, g_rest), (vs, v_rest)) = (g.as_chunks::<LANES>(), v.as_chunks::<LANES>());
+    for (g, v) in gs.iter().zip(vs) {
+        for l in 0..LANES {
+            a[l] += g[l].into() * v[l].into();
         }
     }
-    for k in 0..K {
-        let rest = &g[k][LANES * vs.len()..];
-        for (l, (g, v)) in rest.iter().zip(v_rest).enumerate() {
-            kept[k][l] += (*g).into() * (*v).into();
+    for (l, (g, v)) in g_rest.iter().zip(v_rest).enumerate() {
+        a[l] += (*g).into() * (*v).into();
+    }
+    *sums = a;
+}
+
+/// Two rows at once share what is read of v; with more, the partial sums no longer fit into sixteen registers.
+fn dot_two<T: Number>(g: &[T], h: &[T], v: &[T], sums: &mut [[f64; LANES]; 2]) {
+    let [mut a, mut b] = *sums;
+    let ((gs, g_rest), (hs, h_rest), (vs, v_rest)) = (g.as_chunks::<LANES>(), h.as_chunks::<LANES>(), v.as_chunks::<LANES>());
+    for ((g, h), v) in gs.iter().zip(hs).zip(vs) {
+        for l in 0..LANES {
+            let v = v[l].into();
+            a[l] += g[l].into() * v;
+            b[l] += h[l].into() * v;
         }
     }
-    *sums = kept;
+    for (l, ((g, h), v)) in g_rest.iter().zip(h_rest).zip(v_rest).enumerate() {
+        let v = (*v).into();
+        a[l] += (*g).into() * v;
+        b[l] += (*h).into() * v;
+    }
+    *sums = [a, b];
 }
