@@ -215,13 +215,15 @@ impl Rng {
     pub fn choose(&mut self, count: usize, n: usize) -> Vec<u32> {
         let mut chosen = Vec::new();
         self.choose_into(count, n, &mut chosen);
+        chosen.sort_unstable();
         chosen
     }
 
-    /// As [`choose`](Self::choose), into a list that may have been used before.
+    /// The same numbers in the order the dice name them, into a list that may have been used before.
     pub fn choose_into(&mut self, count: usize, n: usize, chosen: &mut Vec<u32>) {
         let count = count.min(n);
         chosen.clear();
+        chosen.reserve(count);
         // A bit for every number, where that is no more work than the numbers chosen.
         let words = n.div_ceil(64);
         if words <= ON_STACK {
@@ -229,13 +231,12 @@ impl Rng {
         } else if words <= 2 * count {
             self.choose_marking(count, n, &mut vec![0; words], chosen);
         } else {
-            let mut tree = std::collections::BTreeSet::new();
+            let mut members = std::collections::BTreeSet::new();
             self.floyd(count, n, |t, j| {
-                if !tree.insert(t) {
-                    tree.insert(j);
-                }
+                let new = if members.contains(&t) { j } else { t };
+                members.insert(new);
+                chosen.push(new);
             });
-            chosen.extend(tree);
         }
     }
 
@@ -245,14 +246,8 @@ impl Rng {
             let taken = marks[t as usize / 64] >> (t % 64) & 1 == 1;
             let new = std::hint::select_unpredictable(taken, j, t);
             marks[new as usize / 64] |= 1 << (new % 64);
+            chosen.push(new);
         });
-        chosen.reserve(count);
-        for (k, word) in marks.iter_mut().enumerate() {
-            while *word != 0 {
-                chosen.push(64 * k as u32 + word.trailing_zeros());
-                *word &= *word - 1;
-            }
-        }
     }
 
     /// Floyd's algorithm: of each pair (t, j), t becomes a member, or j if t is one.

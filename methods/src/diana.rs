@@ -119,6 +119,11 @@ impl Diana {
         }
     }
 
+    /// β, where it is the same for all.
+    fn common_beta(&self, dim: usize) -> Option<f64> {
+        (self.compressor.is_common() || self.beta != Rate::Theory).then(|| self.beta(ClientId(0), dim))
+    }
+
     /// Line 3, in the three regimes.
     fn theory(&self, c: &Curvatures, dim: usize) -> Result<f64, Abort> {
         let (omega, beta) = (|id| self.compressor.omega(id, dim), |id| self.beta(id, dim));
@@ -179,10 +184,17 @@ impl Algorithm for Diana {
             return Ok(());
         }
         let (mut g, mut differences, h) = (s.h.clone(), s.h.zeros_like(), &mut s.h);
+        let common = self.common_beta(dim);
         let answered = gather(&self.compressor, &sharing, &s.at.x, round, |id, sent| {
             sent.add_to(1.0, &mut differences)?;
-            sent.add_to(self.beta(id, dim) / n, h) // line 7
+            if common.is_none() {
+                sent.add_to(self.beta(id, dim) / n, h)?; // line 7
+            }
+            Ok(())
         })?;
+        if let Some(beta) = common {
+            h.axpy(beta / n, &differences); // line 7, all at once
+        }
         g.axpy(sharing.len() as f64 / (n * answered.len() as f64), &differences);
         s.at.step(s.step, &g); // line 6
         Ok(())

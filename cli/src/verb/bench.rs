@@ -1,5 +1,6 @@
 //! `motet bench`: fixed workloads, for comparison with other systems.
 
+mod diana;
 mod mirror;
 mod networks;
 mod scafflix;
@@ -14,7 +15,6 @@ use motet_core::{
     train,
 };
 use motet_methods::Method;
-use motet_methods::diana::Diana;
 use motet_methods::flix::Flix;
 use motet_problems::{Dataset, Examples, Matrix, ModelConfig, Targets};
 use motet_runtime::{Memory, Pool, Threads};
@@ -83,14 +83,8 @@ impl BenchArgs {
             let pool = Arc::new(self.threads.map_or_else(Pool::all_cores, |n| Pool::new(n.into())));
             let rounds = |usual: u64| self.rounds.unwrap_or(usual);
             let timing = match workload {
-                Workload::Logistic => {
-                    json!(logistic::<Flix>("logistic", json!({ "alpha": 0.5, "solve": { "steps": 100 } }), pool, rounds(1000))?)
-                }
-                Workload::Diana => {
-                    let compressor = json!({ "kind": "rand-k", "k": 0.2 });
-                    let params = json!({ "alpha": 0.5, "compressor": compressor, "solve": { "steps": 100 } });
-                    json!(logistic::<Diana>("diana", params, pool, rounds(1000))?)
-                }
+                Workload::Logistic => json!(logistic(pool, rounds(1000))?),
+                Workload::Diana => json!(diana::diana(&pool, rounds(1000))?),
                 Workload::Meritfed => json!(mirror::mirror_steps()),
                 Workload::Cnn => json!(networks::cnn(pool, rounds(12))?),
                 Workload::Lstm => json!(networks::lstm(pool, rounds(12))?),
@@ -115,10 +109,36 @@ fn odd(e: &dyn std::fmt::Display) -> Error {
     Error::Unknown(format!("the workload cannot be made: {e}"))
 }
 
-fn logistic<M: Method>(workload: &'static str, params: serde_json::Value, pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
+/// Turns of each of two things that are compared, one after the other, so that both meet the same machine.
+const TURNS: u64 = 50;
+
+/// Seconds of each of some rounds of a method, once it is warm.
+fn laps<M: Method>(
+    params: &serde_json::Value,
+    population: &Arc<dyn Population>,
+    memo: &Arc<Memo>,
+    pool: &Arc<Pool>,
+    rounds: u64,
+) -> Result<Vec<f64>, Error> {
+    let method: Arc<M> = Arc::new(serde_json::from_value(params.clone()).map_err(|e| odd(&e))?);
+    let host = Host::new(Arc::clone(&method), Arc::clone(population), Arc::new(Memory::default()), Arc::clone(memo), Seed(1));
+    let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(WARM_UP + rounds, Seed(1)) };
+    let mut fleet = Stopwatch { inner: Threads::new(host, Arc::clone(pool)), laps: vec![] };
+    let start = Vector::from(vec![0.0; COLUMNS]);
+    train(&*method, start, &plan, &mut fleet, &mut Vec::new()).map_err(|source| Error::Run {
+        label: M::CARD.name.into(),
+        seed: 1,
+        source,
+    })?;
+    Ok(fleet.laps().skip(WARM_UP as usize).collect())
+}
+
+fn logistic(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
+    let workload = "logistic";
     let shards = logistic_shards().map_err(|e| odd(&e))?;
     let examples: usize = shards.iter().map(|s| s.train.samples()).sum();
-    let method: Arc<M> = Arc::new(serde_json::from_value(params).map_err(|e| odd(&e))?);
+    let params = json!({ "alpha": 0.5, "solve": { "steps": 100 } });
+    let method: Arc<Flix> = Arc::new(serde_json::from_value(params).map_err(|e| odd(&e))?);
     let population: Arc<dyn Population> = Arc::new(shards);
     let host = Host::new(Arc::clone(&method), population, Arc::new(Memory::default()), Arc::<Memo>::default(), Seed(1));
     let plan = Plan { rhythm: Rhythm::At(vec![]), ..Plan::new(WARM_UP + rounds, Seed(1)) };

@@ -3,19 +3,17 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use motet_core::{Batch, Host, Memo, Objective, Plan, Population, Rhythm, Seed, Vector, train};
+use motet_core::{Batch, Memo, Objective, Population, Vector};
 use motet_methods::scafflix::Scafflix;
-use motet_runtime::{Memory, Pool, Threads};
+use motet_runtime::Pool;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{COLUMNS, Stopwatch, WARM_UP, logistic_shards, median, odd};
+use super::{COLUMNS, TURNS, laps, logistic_shards, median, odd};
 use crate::error::Error;
 
 /// Local steps between two communications.
 const STEPS: u32 = 10;
-/// Turns of each, one after the other, so that both meet the same machine.
-const TURNS: u64 = 20;
 
 #[derive(Serialize)]
 pub(super) struct Timing {
@@ -33,22 +31,12 @@ pub(super) fn scafflix(pool: &Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
     let shards = logistic_shards().map_err(|e| odd(&e))?;
     let objectives: Arc<[Arc<dyn Objective>]> = shards.iter().map(|s| Arc::clone(&s.train)).collect();
     let params = json!({ "alpha": 0.5, "p": 0.1, "coin": { "every": STEPS }, "solve": { "steps": 100 } });
-    let method: Arc<Scafflix> = Arc::new(serde_json::from_value(params).map_err(|e| odd(&e))?);
     let population: Arc<dyn Population> = Arc::new(shards);
     let memo = Arc::<Memo>::default();
     let laps_per_turn = rounds.div_ceil(TURNS);
     let (mut ours, mut bare) = (vec![], vec![]);
     for _ in 0..TURNS {
-        let host = Host::new(Arc::clone(&method), Arc::clone(&population), Arc::new(Memory::default()), Arc::clone(&memo), Seed(1));
-        let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(WARM_UP + laps_per_turn, Seed(1)) };
-        let mut fleet = Stopwatch { inner: Threads::new(host, Arc::clone(pool)), laps: vec![] };
-        let start = Vector::from(vec![0.0; COLUMNS]);
-        train(&*method, start, &plan, &mut fleet, &mut Vec::new()).map_err(|source| Error::Run {
-            label: "scafflix".into(),
-            seed: 1,
-            source,
-        })?;
-        ours.extend(fleet.laps().skip(WARM_UP as usize));
+        ours.extend(laps::<Scafflix>(&params, &population, &memo, pool, laps_per_turn)?);
         bare.extend((0..laps_per_turn).map(|_| kernel(pool, &objectives)));
     }
     let (ours, bare) = (median(ours), median(bare));

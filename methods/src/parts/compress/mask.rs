@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Deref;
 
-/// Coordinates, ascending. Its memory is used again by the thread's next: a mask lives as long as one message is packed
+/// Coordinates, each once. Its memory is used again by the thread's next: a mask lives as long as one message is packed
 /// or opened.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mask(Vec<u32>);

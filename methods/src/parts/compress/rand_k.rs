@@ -23,7 +23,12 @@ impl Compress for RandK {
     }
 
     fn mask(&self, dim: usize, key: &Key) -> Option<Mask> {
-        Some(Mask::new(|kept| key.dice().choose_into(self.k.of(dim), dim, kept)))
+        Some(Mask::new(|kept| {
+            key.dice().choose_into(self.k.of(dim), dim, kept);
+            if self.indices == Indices::Sent {
+                kept.sort_unstable(); // on the wire they ascend
+            }
+        }))
     }
 
     fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {

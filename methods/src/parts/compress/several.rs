@@ -29,6 +29,11 @@ impl Compressors {
         }
     }
 
+    /// Is it the same for all?
+    pub fn is_common(&self) -> bool {
+        matches!(self, Compressors::Same(_))
+    }
+
     fn all(&self) -> &[Compressor] {
         match self {
             Compressors::Same(c) => std::slice::from_ref(c),
