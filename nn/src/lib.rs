@@ -20,6 +20,7 @@ mod model;
 mod panels;
 mod parameter;
 mod shape;
+mod small;
 mod wordpiece;
 pub mod zoo;
 

@@ -54,7 +54,7 @@ enum Workload {
     Lstm,
     /// FedAvg: 10,000 clients x 20 examples, 60 -> 10 softmax regression, 100 clients a round, 2 steps of batch 10, f32
     Tiny,
-    /// One client, 1000 steps a round: a perceptron 1-40-40-1, batch 50, f32
+    /// One client, 1000 steps a round: a perceptron 1-40-40-1 on a sine, batch 50, f32
     Mlp,
 }
 
