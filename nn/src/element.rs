@@ -4,7 +4,9 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::elementary;
+use crate::matrix::Mat;
 use crate::panels;
+use crate::small;
 
 /// A number a network computes with: `f32` to train, `f64` to be checked against differences.
 ///
@@ -46,8 +48,14 @@ pub trait Element:
 
     /// c += a·b for few rows of `a`, where `b` was packed in panels.
     #[doc(hidden)]
-    fn panel_product(sizes: panels::Sizes, a: &[Self], b: &[Self], c: &mut [Self]) {
+    fn panel_product(sizes: panels::Sizes, a: Mat<'_, Self>, b: &[Self], c: &mut [Self]) {
         panels::product(sizes, a, b, c);
+    }
+
+    /// c = scale·a·b or c += scale·a·b, if it is worth doing apart from the general product.
+    #[doc(hidden)]
+    fn small_product(_: panels::Sizes, _scale: Self, _a: Mat<'_, Self>, _b: Mat<'_, Self>, _c: &mut [Self]) -> Option<()> {
+        None
     }
 
     /// The larger one; NaN only if both are.
@@ -85,6 +93,10 @@ impl Element for f32 {
         elementary::exp_single(self)
     }
     #[inline(always)]
+    fn tanh(self) -> f32 {
+        elementary::tanh_single(self)
+    }
+    #[inline(always)]
     fn sqrt(self) -> f32 {
         f32::sqrt(self)
     }
@@ -92,8 +104,11 @@ impl Element for f32 {
     fn index(self) -> usize {
         self as usize
     }
-    fn panel_product(sizes: panels::Sizes, a: &[f32], b: &[f32], c: &mut [f32]) {
+    fn panel_product(sizes: panels::Sizes, a: Mat<'_, f32>, b: &[f32], c: &mut [f32]) {
         panels::product_single(sizes, a, b, c);
+    }
+    fn small_product(sizes: panels::Sizes, scale: f32, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
+        small::product(sizes, scale, a, b, c)
     }
 }
 

@@ -60,6 +60,20 @@ pub fn exp_single(x: f32) -> f32 {
     p * f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23))
 }
 
+/// tanh x in single precision, to a few units in the last place: near 0 the polynomial of Cephes, because there the formula
+/// with the exponential takes the difference of two numbers that are nearly equal.
+#[inline(always)]
+pub fn tanh_single(x: f32) -> f32 {
+    let far = 1.0 - 2.0 / (exp_single(x + x) + 1.0);
+    let z = x * x;
+    let p = -5.704_988_7e-3 * z + 2.063_909e-2;
+    let p = p * z - 5.373_971_6e-2;
+    let p = p * z + 1.333_144_2e-1;
+    let p = p * z - 3.333_328e-1;
+    let near = p * z * x + x;
+    if z < 0.390_625 { near } else { far }
+}
+
 /// σ(z) = 1/(1 + e⁻ᶻ), accurate at both ends.
 #[inline(always)]
 pub fn sigmoid(z: f64) -> f64 {
@@ -111,6 +125,17 @@ mod tests {
             assert!((ours - theirs).abs() <= 3.0 * f64::from(f32::EPSILON) * theirs, "at {x}: {ours:e} {theirs:e}");
         }
         assert!(exp_single(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn the_single_precision_tangent_is_within_four_units_at_both_ends() {
+        for k in -80_000..80_000 {
+            let x = k as f32 * 1.3e-4 * (1.0 + (k % 7) as f32);
+            let (ours, theirs) = (f64::from(tanh_single(x)), f64::from(x).tanh());
+            assert!((ours - theirs).abs() <= 4.0 * f64::from(f32::EPSILON) * theirs.abs(), "at {x}: {ours:e} {theirs:e}");
+        }
+        assert!(tanh_single(f32::NAN).is_nan());
+        assert_eq!((tanh_single(1e30), tanh_single(-1e30)), (1.0, -1.0));
     }
 
     fn close(ours: f64, theirs: f64, at: f64) {

@@ -1,22 +1,32 @@
-//! Loops compiled a second time for the vector width of the machine. One of the three files of this crate with `unsafe` code.
-#![allow(unsafe_code)]
+//! Loops compiled a second time for the vector width of the machine.
 
-/// Runs a loop as the machine can do it best.
+/// Declares functions that run as the machine can do them best.
 ///
-/// The loop must be inlined here to gain anything: pass a closure used once, over `#[inline(always)]` functions. Nothing
-/// in it is fused, so that the bits are the same on every machine.
-#[inline(always)]
-pub fn fast<R>(work: impl FnOnce() -> R) -> R {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2, which is all that the function asks for.
-        return unsafe { wide(work) };
-    }
-    work()
+/// The body is compiled twice, as it is and for AVX2, and always inlined into both: a closure handed to a function with
+/// the wide registers would be left out of it as soon as it is long. Nothing in it is fused, so that the bits are the same
+/// on every machine.
+macro_rules! fast {
+    ($($(#[$about:meta])* $seen:vis fn $name:ident<$e:ident: Element>($($arg:ident: $kind:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
+        $(#[$about])*
+        #[allow(unsafe_code)] // one call, justified below
+        $seen fn $name<$e: $crate::element::Element>($($arg: $kind),*) $(-> $result)? {
+            #[inline(always)]
+            fn as_it_is<$e: $crate::element::Element>($($arg: $kind),*) $(-> $result)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2")]
+            fn with_avx2<$e: $crate::element::Element>($($arg: $kind),*) $(-> $result)? {
+                as_it_is($($arg),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            if std::arch::is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has AVX2, which is all that the function asks for.
+                return unsafe { with_avx2($($arg),*) };
+            }
+            as_it_is($($arg),*)
+        }
+    )*};
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn wide<R>(work: impl FnOnce() -> R) -> R {
-    work()
-}
+pub(crate) use fast;

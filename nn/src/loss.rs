@@ -26,8 +26,8 @@ impl Loss {
         }
     }
 
-    /// The loss of one example; its scores become `share` times their slopes.
-    pub(crate) fn slopes<E: Element>(self, outputs: usize, targets: &[E], share: f64, scores: &mut [E]) -> f64 {
+    /// The loss of one example, 0 if it is of no interest; its scores become `share` times their slopes.
+    pub(crate) fn slopes<E: Element>(self, outputs: usize, targets: &[E], share: f64, valued: bool, scores: &mut [E]) -> f64 {
         match self {
             Loss::CrossEntropy => {
                 let counted = targets.iter().filter(|t| **t >= E::ZERO).count();
@@ -35,7 +35,7 @@ impl Loss {
                 let mut sum = 0.0;
                 for (target, scores) in targets.iter().zip(scores.chunks_exact_mut(outputs)) {
                     if *target >= E::ZERO {
-                        sum += cross_entropy(target.index(), share, scores);
+                        sum += cross_entropy(target.index(), share, valued, scores);
                     } else {
                         scores.fill(E::ZERO);
                     }
@@ -65,14 +65,21 @@ impl Loss {
 
     /// The loss of one example. Spoils the scores.
     pub(crate) fn value<E: Element>(self, outputs: usize, targets: &[E], scores: &mut [E]) -> f64 {
-        self.slopes(outputs, targets, 0.0, scores)
+        self.slopes(outputs, targets, 0.0, true, scores)
     }
 }
 
 /// A class out of range is judged like the last one; the problem has checked that there is none.
-fn cross_entropy<E: Element>(target: usize, share: E, scores: &mut [E]) -> f64 {
+fn cross_entropy<E: Element>(target: usize, share: E, valued: bool, scores: &mut [E]) -> f64 {
     let target = target.min(scores.len() - 1);
-    let (own, sum) = fast(|| {
+    let (own, sum) = chances(target, share, scores);
+    scores[target] -= share;
+    if valued { crate::elementary::ln(sum.wide()) - own.wide() } else { 0.0 }
+}
+
+fast! {
+    /// scores ← share · their chances; gives the target's score below the top and the sum the chances were divided by.
+    fn chances<E: Element>(target: usize, share: E, scores: &mut [E]) -> (E, E) {
         let top = scores.iter().copied().fold(E::of(f64::NEG_INFINITY), E::larger);
         let own = scores[target] - top;
         for s in scores.iter_mut() {
@@ -90,7 +97,5 @@ fn cross_entropy<E: Element>(target: usize, share: E, scores: &mut [E]) -> f64 {
         let scale = share / sum;
         scores.iter_mut().for_each(|s| *s *= scale);
         (own, sum)
-    });
-    scores[target] -= share;
-    crate::elementary::ln(sum.wide()) - own.wide()
+    }
 }

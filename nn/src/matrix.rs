@@ -1,7 +1,8 @@
-//! The one matrix product. One of the three files of this crate with `unsafe` code.
+//! The one matrix product. One of the few files of this crate with `unsafe` code.
 #![allow(unsafe_code)]
 
 use crate::element::Element;
+use crate::panels::Sizes;
 
 /// A matrix to read, with any strides.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,26 @@ impl<'a, E> Mat<'a, E> {
         self.values[r * self.row + c * self.column]
     }
 
+    /// Do the numbers of a row lie side by side?
+    pub(crate) fn has_rows(&self) -> bool {
+        self.column == 1
+    }
+
+    /// Some of the numbers of a row that lie side by side. One of a matrix and its transpose has such rows.
+    pub(crate) fn row_part(&self, r: usize, from: usize, count: usize) -> &'a [E] {
+        &self.values[r * self.row + from..][..count]
+    }
+
+    /// The numbers, and how far apart rows and columns lie.
+    pub(crate) fn parts(&self) -> (&'a [E], usize, usize) {
+        (self.values, self.row, self.column)
+    }
+
+    /// Are there m rows of n numbers, both at least one?
+    pub(crate) fn reaches(&self, m: usize, n: usize) -> bool {
+        self.values.len() >= self.reach(m, n)
+    }
+
     /// One past the last number that an m × n view reaches.
     fn reach(&self, m: usize, n: usize) -> usize {
         (m - 1) * self.row + (n - 1) * self.column + 1
@@ -65,7 +86,11 @@ pub(crate) fn matmul_into<E: Element>(
         }
         return;
     }
-    assert!(a.values.len() >= a.reach(m, k) && b.values.len() >= b.reach(k, n), "the factors fit");
+    assert!(a.reaches(m, k) && b.reaches(k, n), "the factors fit");
+    let sizes = Sizes { rows: m, inner: k, columns: n, to: stride, onto: accumulate, last_first: false };
+    if E::small_product(sizes, scale, a, b, c).is_some() {
+        return;
+    }
     let at = |v: usize| v as isize;
     // SAFETY: the assertions above bound every number that the three strided views reach, `c` is borrowed mutably and so
     // overlaps neither factor, and E is f32 or f64, which `gemm` multiplies natively.

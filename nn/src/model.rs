@@ -45,6 +45,8 @@ pub struct Inputs<'a, E> {
     pub share: f64,
     /// Add to the gradient instead of overwriting it?
     pub accumulate: bool,
+    /// Is the value of no interest beside the gradient? Logarithms take as long as slopes do.
+    pub unvalued: bool,
 }
 
 impl<E: Element> Model<E> {
@@ -136,13 +138,13 @@ impl<E: Element> Model<E> {
         self.judge(&room.targets, &mut room.scores[..examples * self.output().len()])
     }
 
-    /// Σ of the losses, and its slope times `share` into, or onto, `g`.
+    /// Σ of the losses if it is wanted, and its slope times `share` into, or onto, `g`.
     pub fn gradient(&self, w: &[E], mut inputs: Inputs<'_, E>, room: &mut Workspace<E>, g: &mut [E]) -> f64 {
         let examples = self.forward(w, &mut inputs, room);
         let (outputs, targets, last) = (self.output().len(), self.targets(), self.output().last());
         let scores = &mut room.scores[..examples * outputs];
         let pairs = room.targets.chunks_exact(targets.max(1)).zip(scores.chunks_exact_mut(outputs.max(1)));
-        let sum = pairs.map(|(targets, scores)| self.loss.slopes(last, targets, inputs.share, scores)).sum();
+        let sum = pairs.map(|(targets, scores)| self.loss.slopes(last, targets, inputs.share, !inputs.unvalued, scores)).sum();
         let mut pass = Pass {
             examples,
             first: 0,

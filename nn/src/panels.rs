@@ -1,4 +1,4 @@
-//! Products of few rows with one matrix, many times over. One of the three files of this crate with `unsafe` code.
+//! Products of few rows with one matrix, many times over. One of the few files of this crate with `unsafe` code.
 //!
 //! A general product packs its right factor on every call. A recurrent network multiplies four rows eighty times with
 //! the same matrix: packed once, into panels of sixteen columns, that is a third faster.
@@ -18,16 +18,31 @@ pub(crate) fn room(inner: usize, columns: usize) -> usize {
 /// Lays a matrix out in panels, the last one filled up with zeros.
 pub(crate) fn pack<E: Element>(inner: usize, columns: usize, b: Mat<'_, E>, out: &mut [E]) {
     for (j, panel) in out[..room(inner, columns)].chunks_exact_mut((inner * WIDTH).max(1)).enumerate() {
-        for (p, row) in panel.as_chunks_mut::<WIDTH>().0.iter_mut().enumerate() {
-            for (w, v) in row.iter_mut().enumerate() {
-                let column = j * WIDTH + w;
-                *v = if column < columns { b.at(p, column) } else { E::ZERO };
+        let (first, panel) = (j * WIDTH, panel.as_chunks_mut::<WIDTH>().0);
+        let count = WIDTH.min(columns - first);
+        if count < WIDTH {
+            panel.iter_mut().for_each(|row| row[count..].fill(E::ZERO));
+        }
+        if b.has_rows() {
+            for (p, row) in panel.iter_mut().enumerate() {
+                // Whole rows have a length the compiler knows.
+                let part = b.row_part(p, first, count);
+                match part.first_chunk::<WIDTH>() {
+                    Some(whole) => *row = *whole,
+                    None => row[..count].copy_from_slice(part),
+                }
+            }
+        } else {
+            for w in 0..count {
+                for (v, row) in b.t().row_part(first + w, 0, inner).iter().zip(panel.iter_mut()) {
+                    row[w] = *v;
+                }
             }
         }
     }
 }
 
-/// Sizes of such a product: the left factor's rows and the result's lie `from` and `to` numbers apart.
+/// Sizes of such a product.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     /// Rows of the left factor.
@@ -36,46 +51,63 @@ pub struct Sizes {
     pub inner: usize,
     /// Columns of the packed matrix.
     pub columns: usize,
-    /// From one row of the left factor to the next.
-    pub from: usize,
     /// From one row of the result to the next.
     pub to: usize,
+    /// Onto what the result holds, or in its place?
+    pub onto: bool,
+    /// Last panel first? Products that take turns find the panels of the one before still in the cache, where all of them
+    /// would not fit.
+    pub last_first: bool,
 }
 
-/// c += a·b with `b` packed, in plain code.
-pub(crate) fn product<E: Element>(sizes: Sizes, a: &[E], b: &[E], c: &mut [E]) {
-    let Sizes { rows, inner, columns, from: a_step, to: c_step } = sizes;
+impl Sizes {
+    /// Every other product begins with the last panel.
+    pub(crate) fn turn(self, number: usize) -> Self {
+        Self { last_first: number % 2 == 1, ..self }
+    }
+}
+
+/// c = a·b or c += a·b with `b` packed, in plain code.
+pub(crate) fn product<E: Element>(sizes: Sizes, a: Mat<'_, E>, b: &[E], c: &mut [E]) {
+    let Sizes { rows, inner, columns, to, onto, .. } = sizes;
     for (j, panel) in b.chunks_exact((inner * WIDTH).max(1)).enumerate() {
         let from = j * WIDTH;
         let count = WIDTH.min(columns.saturating_sub(from));
         for r in 0..rows {
             let mut sums = [E::ZERO; WIDTH];
-            for (a, b) in a[r * a_step..][..inner].iter().zip(panel.as_chunks::<WIDTH>().0) {
+            for (p, b) in panel.as_chunks::<WIDTH>().0.iter().enumerate() {
+                let a = a.at(r, p);
                 for (sum, b) in sums.iter_mut().zip(b) {
-                    *sum += *a * *b;
+                    *sum += a * *b;
                 }
             }
-            for (c, sum) in c[r * c_step + from..][..count].iter_mut().zip(sums) {
-                *c += sum;
-            }
+            put(onto, &sums, &mut c[r * to + from..][..count]);
         }
     }
 }
 
+#[inline(always)]
+fn put<E: Element>(onto: bool, sums: &[E; WIDTH], c: &mut [E]) {
+    for (c, sum) in c.iter_mut().zip(sums) {
+        *c = if onto { *c + *sum } else { *sum };
+    }
+}
+
 /// As [`product`], with fused multiplications where the machine has them.
-pub(crate) fn product_single(sizes: Sizes, a: &[f32], b: &[f32], c: &mut [f32]) {
+pub(crate) fn product_single(sizes: Sizes, a: Mat<'_, f32>, b: &[f32], c: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") && sizes.rows * sizes.inner > 0 {
+        assert!(a.reaches(sizes.rows, sizes.inner), "the left factor fits");
         let mut done = 0;
         while done < sizes.rows {
-            let (a, c) = (&a[done * sizes.from..], &mut c[done * sizes.to..]);
-            // SAFETY: the processor has AVX2 and FMA, which is all that the function asks for.
+            // SAFETY: the processor has AVX2 and FMA, and the left factor has rows `done` to `sizes.rows` of `sizes.inner`
+            // numbers: that is all that the function asks for.
             done += unsafe {
                 match sizes.rows - done {
-                    1 => tiles::<1>(sizes, a, b, c),
-                    2 => tiles::<2>(sizes, a, b, c),
-                    3 => tiles::<3>(sizes, a, b, c),
-                    _ => tiles::<4>(sizes, a, b, c),
+                    1 => tiles::<1>(sizes, done, a, b, c),
+                    2 => tiles::<2>(sizes, done, a, b, c),
+                    3 => tiles::<3>(sizes, done, a, b, c),
+                    _ => tiles::<4>(sizes, done, a, b, c),
                 }
             };
         }
@@ -85,22 +117,27 @@ pub(crate) fn product_single(sizes: Sizes, a: &[f32], b: &[f32], c: &mut [f32]) 
 }
 
 /// M rows at once: eight sums in registers. Gives M.
+///
+/// # Safety
+/// `a` reaches row `first + M - 1` and column `sizes.inner - 1`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn tiles<const M: usize>(sizes: Sizes, a: &[f32], b: &[f32], c: &mut [f32]) -> usize {
-    let Sizes { inner, columns, from: a_step, to: c_step, .. } = sizes;
+unsafe fn tiles<const M: usize>(sizes: Sizes, first: usize, a: Mat<'_, f32>, b: &[f32], c: &mut [f32]) -> usize {
+    let Sizes { inner, columns, to, onto, .. } = sizes;
     use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps};
-    let rows: [&[f32]; M] = std::array::from_fn(|r| &a[r * a_step..][..inner]);
-    for (j, panel) in b.chunks_exact((inner * WIDTH).max(1)).enumerate() {
-        let panel = panel.as_chunks::<WIDTH>().0;
+    let (values, row, column) = a.parts();
+    let panels = b.len() / (inner * WIDTH);
+    for turn in 0..panels {
+        let j = if sizes.last_first { panels - 1 - turn } else { turn };
+        let panel = &b[j * inner * WIDTH..][..inner * WIDTH];
         let mut sums = [[_mm256_setzero_ps(); 2]; M];
-        for (p, b) in panel.iter().enumerate() {
-            // SAFETY: `b` has sixteen numbers, and every row has `inner` = panel.len() > p.
+        for (p, b) in panel.as_chunks::<WIDTH>().0.iter().enumerate() {
+            // SAFETY: `b` has sixteen numbers, p is below `inner`, and the caller says that `a` reaches so far.
             unsafe {
                 let (b0, b1) = (_mm256_loadu_ps(b.as_ptr()), _mm256_loadu_ps(b.as_ptr().add(8)));
-                for r in 0..M {
-                    let x = _mm256_set1_ps(*rows[r].get_unchecked(p));
-                    sums[r] = [_mm256_fmadd_ps(x, b0, sums[r][0]), _mm256_fmadd_ps(x, b1, sums[r][1])];
+                for (r, sums) in sums.iter_mut().enumerate() {
+                    let x = _mm256_set1_ps(*values.get_unchecked((first + r) * row + p * column));
+                    *sums = [_mm256_fmadd_ps(x, b0, sums[0]), _mm256_fmadd_ps(x, b1, sums[1])];
                 }
             }
         }
@@ -113,9 +150,7 @@ fn tiles<const M: usize>(sizes: Sizes, a: &[f32], b: &[f32], c: &mut [f32]) -> u
                 _mm256_storeu_ps(tile.as_mut_ptr(), sums[0]);
                 _mm256_storeu_ps(tile.as_mut_ptr().add(8), sums[1]);
             }
-            for (c, sum) in c[r * c_step + from..][..count].iter_mut().zip(tile) {
-                *c += sum;
-            }
+            put(onto, &tile, &mut c[(first + r) * to + from..][..count]);
         }
     }
     M
@@ -124,23 +159,32 @@ fn tiles<const M: usize>(sizes: Sizes, a: &[f32], b: &[f32], c: &mut [f32]) -> u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::matmul;
 
     #[test]
     fn packed_products_are_products_whatever_the_sizes() {
-        for (rows, inner, columns) in [(1, 1, 1), (4, 7, 16), (5, 3, 33), (11, 20, 40), (3, 0, 5)] {
+        for (rows, inner, columns) in [(1, 1, 1), (4, 7, 16), (5, 3, 33), (11, 20, 40), (3, 1, 5)] {
             let number = |k: usize| ((k * 37 % 23) as f32 - 11.0) / 7.0;
             let (a, b): (Vec<f32>, Vec<f32>) =
                 ((0..rows * inner).map(number).collect(), (0..inner * columns).map(|k| number(k + 5)).collect());
-            let (mut expect, mut packed) = (vec![1.0; rows * columns], vec![0.0; room(inner, columns)]);
-            matmul((rows, columns, inner), Mat::rows(&a, inner), Mat::rows(&b, columns), true, &mut expect);
-            pack(inner, columns, Mat::rows(&b, columns), &mut packed);
-            let sizes = Sizes { rows, inner, columns, from: inner, to: columns };
-            for how in [product, product_single] {
+            let plain = |r: usize, c: usize| (0..inner).map(|p| f64::from(a[r * inner + p] * b[p * columns + c])).sum::<f64>();
+            // Transposed copies, to be read with the other strides.
+            let turned = |m: &[f32], rows: usize, columns: usize| -> Vec<f32> {
+                (0..rows * columns).map(|k| m[k % rows * columns + k / rows]).collect()
+            };
+            let (at, bt) = (turned(&a, rows, inner), turned(&b, inner, columns));
+            let left = [Mat::rows(&a, inner), Mat::rows(&at, rows).t()];
+            let right = [Mat::rows(&b, columns), Mat::rows(&bt, inner).t()];
+            for (k, onto) in (0..8).flat_map(|k| [(k, false), (k, true)]) {
+                let mut packed = vec![9.0; room(inner, columns)];
+                pack(inner, columns, right[k / 2 % 2], &mut packed);
                 let mut c = vec![1.0; rows * columns];
-                how(sizes, &a, &packed, &mut c);
-                // Twenty products of numbers below 2.5, each rounded once.
-                assert!(c.iter().zip(&expect).all(|(c, e)| (c - e).abs() < 1e-4), "{rows} x {inner} x {columns}");
+                let how = if k < 4 { product } else { product_single };
+                how(Sizes { rows, inner, columns, to: columns, onto, last_first: onto }, left[k % 2], &packed, &mut c);
+                for (place, c) in c.iter().enumerate() {
+                    let expect = plain(place / columns, place % columns) + f64::from(u8::from(onto));
+                    // Twenty products of numbers below 2.5, each rounded once.
+                    assert!((f64::from(*c) - expect).abs() < 1e-4, "{rows} x {inner} x {columns}, way {k}");
+                }
             }
         }
     }

@@ -15,6 +15,7 @@ use crate::holdout::Parts;
 use crate::matrix::{Indices, Matrix};
 use crate::model::Fitted;
 use crate::problem_config::ProblemConfig;
+use crate::source::open::open;
 use crate::source::{Material, Place};
 use crate::split::{Natural, Split};
 
@@ -55,7 +56,7 @@ impl Problem {
         let problem = match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
             Stock::Population { population, start } => Self::of_population(config, population, start),
-            Stock::Examples(dealt) => Self::of_examples(config, dealt, Seed(config.seed_of(run))),
+            Stock::Examples(dealt) => Self::of_examples(config, dealt, folders, Seed(config.seed_of(run))),
         }?;
         let clients = problem.shards.len();
         match config.byzantine {
@@ -135,7 +136,7 @@ impl Problem {
         })
     }
 
-    fn of_examples(config: &ProblemConfig, dealt: Dealt, seed: Seed) -> Result<Self, ProblemError> {
+    fn of_examples(config: &ProblemConfig, mut dealt: Dealt, folders: &Folders, seed: Seed) -> Result<Self, ProblemError> {
         let kind = config.source.name();
         let model = config.model.as_ref().ok_or(ProblemError::Missing { section: "model", kind })?;
         let file = dealt.inputs.first().map_or_else(|| kind.to_string(), |input| format!("{} ({kind})", input.name));
@@ -143,7 +144,12 @@ impl Problem {
         let census = dealt.census();
         let memory_bytes = bytes(&dealt.dataset.features) + (dealt.dataset.len() * size_of::<f64>()) as u64;
         let examples = Arc::new(Examples::new(arranged(dealt.dataset, &dealt.parts))?);
-        let fitted = model.fitted(&examples, seed)?;
+        let mut fitted = model.fitted(&examples, seed)?;
+        if let Some(path) = &config.weights {
+            let file = open(&folders.find(path)?)?;
+            Arc::get_mut(&mut fitted).expect("the model was just made").start_at(&file.text)?;
+            dealt.inputs.push(file.input);
+        }
         let start = fitted.start();
         let shards = Arc::new(clients(&*fitted, &dealt.parts));
         Ok(Self {
@@ -193,7 +199,9 @@ impl Stock {
         let (kind, seed) = (config.source.name(), Seed(config.seed_of(run)));
         let material = config.source.load(&Place { folders, seed })?;
         if !matches!(material, Material::Examples { .. }) {
-            for (section, given) in [("split", config.split.is_some()), ("holdout", config.holdout.is_some())] {
+            let sections =
+                [("split", config.split.is_some()), ("holdout", config.holdout.is_some()), ("weights", config.weights.is_some())];
+            for (section, given) in sections {
                 if given {
                     return Err(ProblemError::Superfluous { section, kind });
                 }

@@ -1,5 +1,7 @@
 //! The `[problem]` section of an experiment file.
 
+use std::path::PathBuf;
+
 use motet_core::{Devices, Liars};
 use serde::de::{Deserializer, Unexpected, Visitor};
 use serde::ser::Serializer;
@@ -28,6 +30,10 @@ pub struct ProblemConfig {
     /// What is fitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelConfig>,
+    /// Where a network starts: a safetensors file with its parameters' names. What the file does not have, such as a new
+    /// last layer, starts at dice as usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<PathBuf>,
     /// Who lies, and how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byzantine: Option<Liars>,

@@ -58,7 +58,7 @@ enum Workload {
     Tags,
     /// The same with Yogi on the server
     TagsYogi,
-    /// One client, 1000 steps a round: a perceptron 1-40-40-1, batch 50, f32
+    /// One client, 1000 steps a round: a perceptron 1-40-40-1 on a sine, batch 50, f32
     Mlp,
 }
 

@@ -45,17 +45,29 @@ impl<E: Element> Layer<E> for Activation {
     }
 
     fn forward(&self, _: &mut Pass<'_, E>, _: &[E], x: &[E], y: &mut [E]) {
-        fast(|| match self {
-            Activation::Relu => y.iter_mut().for_each(|y| *y = if *y < E::ZERO { E::ZERO } else { *y }),
-            Activation::Tanh => y.iter_mut().for_each(|y| *y = y.tanh()),
-            Activation::Sigmoid => y.iter_mut().for_each(|y| *y = y.sigmoid()),
-            Activation::Gelu => y.iter_mut().zip(x).for_each(|(y, x)| *y = *x * normal_cdf(*x)),
-        });
+        apply(*self, x, y);
     }
 
     fn backward(&self, _: &mut Pass<'_, E>, _: &[E], flow: Flow<'_, E>, _: &mut [E]) {
         let Flow { x, y, dy, dx } = flow;
-        fast(|| match self {
+        apply_back(*self, x, y, dy, dx);
+    }
+}
+
+fast! {
+    /// y ← the function of y, or of x where that is kept
+    fn apply<E: Element>(function: Activation, x: &[E], y: &mut [E]) {
+        match function {
+            Activation::Relu => y.iter_mut().for_each(|y| *y = if *y < E::ZERO { E::ZERO } else { *y }),
+            Activation::Tanh => y.iter_mut().for_each(|y| *y = y.tanh()),
+            Activation::Sigmoid => y.iter_mut().for_each(|y| *y = y.sigmoid()),
+            Activation::Gelu => y.iter_mut().zip(x).for_each(|(y, x)| *y = *x * normal_cdf(*x)),
+        }
+    }
+
+    /// Slopes through the function: in place, but for those that need their input
+    fn apply_back<E: Element>(function: Activation, x: &[E], y: &[E], dy: &mut [E], dx: Option<&mut [E]>) {
+        match function {
             Activation::Relu => dy.iter_mut().zip(y).for_each(|(d, y)| *d = if *y > E::ZERO { *d } else { E::ZERO }),
             Activation::Tanh => dy.iter_mut().zip(y).for_each(|(d, y)| *d *= E::ONE - *y * *y),
             Activation::Sigmoid => dy.iter_mut().zip(y).for_each(|(d, y)| *d *= *y * (E::ONE - *y)),
@@ -67,7 +79,7 @@ impl<E: Element> Layer<E> for Activation {
                     *dx = *dy * (normal_cdf(*x) + *x * peak * (-E::of(0.5) * *x * *x).exp());
                 }
             }
-        });
+        }
     }
 }
 

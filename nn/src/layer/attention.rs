@@ -161,9 +161,9 @@ impl<E: Element> Layer<E> for Attention {
     }
 }
 
+fast! {
 /// Scores become chances; padding has none.
 fn softmax<E: Element>(row: &mut [E], mask: &[E]) {
-    fast(|| {
         if !mask.is_empty() {
             // Far below any score, and still a number.
             row.iter_mut().zip(mask).for_each(|(s, m)| *s = if *m > E::ZERO { *s } else { E::of(-1e30) });
@@ -180,16 +180,14 @@ fn softmax<E: Element>(row: &mut [E], mask: &[E]) {
         if !mask.is_empty() {
             row.iter_mut().zip(mask).for_each(|(s, m)| *s = if *m > E::ZERO { *s } else { E::ZERO });
         }
-    });
 }
 
 /// dp ← (diag(p) − p pᵀ) dp
 fn softmax_back<E: Element>(p: &[E], dp: &mut [E]) {
-    fast(|| {
         let mut mean = E::ZERO;
         for (p, dp) in p.iter().zip(&*dp) {
             mean += *p * *dp;
         }
         dp.iter_mut().zip(p).for_each(|(dp, p)| *dp = *p * (*dp - mean));
-    });
+}
 }

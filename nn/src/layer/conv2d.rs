@@ -95,24 +95,24 @@ impl Conv2d {
             }
         }
     }
+}
 
-    fn gather<E: Element>(&self, image: &[E], patches: &mut [E]) {
-        fast(|| {
-            self.stretches(|at, len, from| match from {
-                Some(from) => copy(&image[from..from + len], &mut patches[at..at + len]),
-                None => patches[at..at + len].fill(E::ZERO),
-            });
+fast! {
+    /// patches ← the neighbourhood of each pixel of the image
+    fn gather<E: Element>(conv: &Conv2d, image: &[E], patches: &mut [E]) {
+        conv.stretches(|at, len, from| match from {
+            Some(from) => copy(&image[from..from + len], &mut patches[at..at + len]),
+            None => patches[at..at + len].fill(E::ZERO),
         });
     }
 
-    fn scatter<E: Element>(&self, patches: &[E], image: &mut [E]) {
-        fast(|| {
-            image.fill(E::ZERO);
-            self.stretches(|at, len, to| {
-                if let Some(to) = to {
-                    add(&patches[at..at + len], &mut image[to..to + len]);
-                }
-            });
+    /// image ← for each pixel, the sum of the neighbourhoods it is in
+    fn scatter<E: Element>(conv: &Conv2d, patches: &[E], image: &mut [E]) {
+        image.fill(E::ZERO);
+        conv.stretches(|at, len, to| {
+            if let Some(to) = to {
+                add(&patches[at..at + len], &mut image[to..to + len]);
+            }
         });
     }
 }
@@ -186,7 +186,7 @@ impl<E: Element> Layer<E> for Conv2d {
         let (pixels, patch, out) = (self.pixels(), self.patch(), self.channels);
         let (w, b) = w.split_at(patch * out);
         for (x, y) in x.chunks_exact(self.from.iter().product()).zip(y.chunks_exact_mut(pixels * out)) {
-            self.gather(x, pass.scratch);
+            gather(self, x, pass.scratch);
             if self.bias {
                 bias_rows(b, y);
             }
@@ -201,14 +201,14 @@ impl<E: Element> Layer<E> for Conv2d {
         let mut dx = flow.dx;
         for (e, (x, dy)) in flow.x.chunks_exact(image).zip(flow.dy.chunks_exact(pixels * out)).enumerate() {
             let fresh = pass.fresh && e == 0;
-            self.gather(x, pass.scratch);
+            gather(self, x, pass.scratch);
             matmul((patch, out, pixels), Mat::rows(pass.scratch, patch).t(), Mat::rows(dy, out), !fresh, gw);
             if self.bias {
                 sum_rows(fresh, dy, gb);
             }
             if let Some(dx) = &mut dx {
                 matmul((pixels, patch, out), Mat::rows(dy, out), Mat::rows(w, out).t(), false, pass.scratch);
-                self.scatter(pass.scratch, &mut dx[e * image..][..image]);
+                scatter(self, pass.scratch, &mut dx[e * image..][..image]);
             }
         }
     }

@@ -26,11 +26,16 @@ impl Dropout {
         let Some(noise) = pass.noise.filter(|_| self.rate > 0.0) else { return };
         let (kept, bound) = (E::of(1.0 / (1.0 - self.rate)), (self.rate * 4_294_967_296.0) as u32);
         let first = (pass.first * self.len) as u64;
-        fast(|| {
-            for (k, v) in numbers.iter_mut().enumerate() {
-                *v *= if dice(noise, first + k as u64) < bound { E::ZERO } else { kept };
-            }
-        });
+        drop_some(noise, first, bound, kept, numbers);
+    }
+}
+
+fast! {
+    /// Zero where the dice are below the bound, else times `kept`.
+    fn drop_some<E: Element>(noise: u64, first: u64, bound: u32, kept: E, numbers: &mut [E]) {
+        for (k, v) in numbers.iter_mut().enumerate() {
+            *v *= if dice(noise, first + k as u64) < bound { E::ZERO } else { kept };
+        }
     }
 }
 

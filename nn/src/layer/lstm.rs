@@ -95,10 +95,10 @@ impl<E: Element> Layer<E> for Lstm {
         matmul((pass.examples * time, width, self.inputs), Mat::rows(x, self.inputs), Mat::rows(&w[..wx], width), true, gates);
         let packed = &mut pass.scratch[..panels::room(hidden, width)];
         panels::pack(hidden, width, Mat::rows(&w[wx..wh], width), packed);
-        let sizes = Sizes { rows: pass.examples, inner: hidden, columns: width, from: time * hidden, to: time * width };
+        let sizes = Sizes { rows: pass.examples, inner: hidden, columns: width, to: time * width, onto: true, last_first: false };
         for t in 0..time {
             if t > 0 {
-                E::panel_product(sizes, &y[(t - 1) * hidden..], packed, &mut gates[t * width..]);
+                E::panel_product(sizes.turn(t), Mat::strided(&y[(t - 1) * hidden..], time * hidden), packed, &mut gates[t * width..]);
             }
             for e in 0..pass.examples {
                 let at = e * time + t;
@@ -125,7 +125,7 @@ impl<E: Element> Layer<E> for Lstm {
         panels::pack(width, hidden, Mat::rows(&w[wx..wh], width).t(), packed);
         dh.fill(E::ZERO);
         dc.fill(E::ZERO);
-        let sizes = Sizes { rows: examples, inner: width, columns: hidden, from: time * width, to: hidden };
+        let sizes = Sizes { rows: examples, inner: width, columns: hidden, to: hidden, onto: true, last_first: false };
         for t in (0..time).rev() {
             for e in 0..examples {
                 let at = e * time + t;
@@ -136,12 +136,13 @@ impl<E: Element> Layer<E> for Lstm {
                     &gates[at * width..][..width],
                     cell,
                     &flow.dy[at * hidden..][..hidden],
-                    (dh, dc),
+                    dh,
+                    dc,
                     &mut slopes[at * width..][..width],
                 );
             }
             if t > 0 {
-                E::panel_product(sizes, &slopes[t * width..], packed, dh);
+                E::panel_product(sizes.turn(t), Mat::strided(&slopes[t * width..], time * width), packed, dh);
             }
         }
         let slopes = &*slopes;
@@ -157,6 +158,7 @@ impl<E: Element> Layer<E> for Lstm {
     }
 }
 
+fast! {
 /// One position of one example: gates through their functions, the new cell and the new hidden state.
 fn step<E: Element>(gates: &mut [E], before: Option<&[E]>, cell: &mut [E], h: &mut [E]) {
     let n = cell.len();
@@ -164,7 +166,6 @@ fn step<E: Element>(gates: &mut [E], before: Option<&[E]>, cell: &mut [E], h: &m
     let (f, rest) = rest.split_at_mut(n);
     let (g, o) = rest.split_at_mut(n);
     let (o, h) = (&mut o[..n], &mut h[..n]);
-    fast(|| {
         for k in 0..n {
             i[k] = i[k].sigmoid();
             f[k] = f[k].sigmoid();
@@ -181,12 +182,11 @@ fn step<E: Element>(gates: &mut [E], before: Option<&[E]>, cell: &mut [E], h: &m
         for k in 0..n {
             h[k] = o[k] * cell[k].tanh();
         }
-    });
 }
 
 /// The reverse of [`step`]: `dh` and `dc` come from the position after, and leave as what this one passes on but for the
 /// product with Wh, for which `dh` is zero.
-fn step_back<E: Element>(gates: &[E], cell: (Option<&[E]>, &[E]), dy: &[E], (dh, dc): (&mut [E], &mut [E]), slopes: &mut [E]) {
+fn step_back<E: Element>(gates: &[E], cell: (Option<&[E]>, &[E]), dy: &[E], dh: &mut [E], dc: &mut [E], slopes: &mut [E]) {
     let (before, cell) = cell;
     let n = cell.len();
     let (i, rest) = gates.split_at(n);
@@ -196,7 +196,6 @@ fn step_back<E: Element>(gates: &[E], cell: (Option<&[E]>, &[E]), dy: &[E], (dh,
     let (df, rest) = rest.split_at_mut(n);
     let (dg, dout) = rest.split_at_mut(n);
     let (o, dout, dh, dc, dy) = (&o[..n], &mut dout[..n], &mut dh[..n], &mut dc[..n], &dy[..n]);
-    fast(|| {
         for k in 0..n {
             let (th, d) = (cell[k].tanh(), dh[k] + dy[k]);
             let c = dc[k] + d * o[k] * (E::ONE - th * th);
@@ -211,5 +210,5 @@ fn step_back<E: Element>(gates: &[E], cell: (Option<&[E]>, &[E]), dy: &[E], (dh,
             Some(before) => df.iter_mut().zip(before).for_each(|(df, c)| *df *= *c),
             None => df.fill(E::ZERO),
         }
-    });
+}
 }

@@ -148,17 +148,16 @@ impl<E> Pass<'_, E> {
     }
 }
 
-/// g ← Σ rows, or g += Σ rows.
-#[inline(always)]
-pub(crate) fn sum_rows<E: Element>(fresh: bool, rows: &[E], g: &mut [E]) {
-    crate::fast::fast(|| {
+crate::fast::fast! {
+    /// g ← Σ rows, or g += Σ rows.
+    pub(crate) fn sum_rows<E: Element>(fresh: bool, rows: &[E], g: &mut [E]) {
         if fresh {
             g.fill(E::ZERO);
         }
         for row in rows.chunks_exact(g.len().max(1)) {
             add(row, g);
         }
-    });
+    }
 }
 
 /// to += from

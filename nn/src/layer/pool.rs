@@ -86,44 +86,74 @@ impl<E: Element> Layer<E> for MaxPool {
     }
 
     fn forward(&self, pass: &mut Pass<'_, E>, _: &[E], x: &[E], y: &mut [E]) {
-        let (windows, channels) = (self.windows, self.windows.from[2]);
+        let windows = self.windows;
         let (input, output) = (windows.input(), windows.output());
         for ((x, y), won) in x.chunks_exact(input).zip(y.chunks_exact_mut(output)).zip(pass.memory.chunks_exact_mut(output)) {
-            fast(|| {
-                let floor = if self.rectified { E::ZERO } else { E::of(f64::NEG_INFINITY) };
-                y.fill(floor);
-                won.fill(if self.rectified { -E::ONE } else { E::ZERO });
-                windows.pixels(|to, from, k| {
-                    let number = E::of(k as f64);
-                    for ((y, won), x) in y[to..][..channels].iter_mut().zip(&mut won[to..][..channels]).zip(&x[from..][..channels]) {
-                        // NaN must not vanish: it wins every comparison written this way.
-                        let keep = *x <= *y;
-                        *y = if keep { *y } else { *x };
-                        *won = if keep { *won } else { number };
-                    }
-                });
-            });
+            largest(windows, self.rectified, x, y, won);
         }
     }
 
     fn backward(&self, pass: &mut Pass<'_, E>, _: &[E], flow: Flow<'_, E>, _: &mut [E]) {
         let Some(dx) = flow.dx else { return };
-        let (windows, channels) = (self.windows, self.windows.from[2]);
+        let windows = self.windows;
         let (input, output) = (windows.input(), windows.output());
         let covered = windows.to[0] * windows.size == windows.from[0] && windows.to[1] * windows.size == windows.from[1];
         for ((dx, dy), won) in dx.chunks_exact_mut(input).zip(flow.dy.chunks_exact(output)).zip(pass.memory.chunks_exact(output)) {
-            fast(|| {
-                if !covered {
-                    dx.fill(E::ZERO);
-                }
-                windows.pixels(|to, from, k| {
-                    let number = E::of(k as f64);
-                    for ((dx, won), dy) in dx[from..][..channels].iter_mut().zip(&won[to..][..channels]).zip(&dy[to..][..channels]) {
-                        *dx = if *won == number { *dy } else { E::ZERO };
-                    }
-                });
-            });
+            if !covered {
+                dx.fill(E::ZERO);
+            }
+            to_the_largest(windows, won, dy, dx);
         }
+    }
+}
+
+fast! {
+    /// y ← the largest of each window, won ← its number.
+    fn largest<E: Element>(windows: Windows, rectified: bool, x: &[E], y: &mut [E], won: &mut [E]) {
+        let channels = windows.from[2];
+        y.fill(if rectified { E::ZERO } else { E::of(f64::NEG_INFINITY) });
+        won.fill(if rectified { -E::ONE } else { E::ZERO });
+        windows.pixels(|to, from, k| {
+            let number = E::of(k as f64);
+            for ((y, won), x) in y[to..][..channels].iter_mut().zip(&mut won[to..][..channels]).zip(&x[from..][..channels]) {
+                // NaN must not vanish: it wins every comparison written this way.
+                let keep = *x <= *y;
+                *y = if keep { *y } else { *x };
+                *won = if keep { *won } else { number };
+            }
+        });
+    }
+
+    /// dx ← dy where the pixel won, else 0.
+    fn to_the_largest<E: Element>(windows: Windows, won: &[E], dy: &[E], dx: &mut [E]) {
+        let channels = windows.from[2];
+        windows.pixels(|to, from, k| {
+            let number = E::of(k as f64);
+            for ((dx, won), dy) in dx[from..][..channels].iter_mut().zip(&won[to..][..channels]).zip(&dy[to..][..channels]) {
+                *dx = if *won == number { *dy } else { E::ZERO };
+            }
+        });
+    }
+
+    /// y ← share · the sum of each window
+    fn shares<E: Element>(windows: Windows, share: E, x: &[E], y: &mut [E]) {
+        let channels = windows.from[2];
+        y.fill(E::ZERO);
+        windows.pixels(|to, from, _| {
+            for (y, x) in y[to..][..channels].iter_mut().zip(&x[from..][..channels]) {
+                *y += share * *x;
+            }
+        });
+    }
+
+    /// dx ← share · dy for every pixel of each window
+    fn shared_back<E: Element>(windows: Windows, share: E, dy: &[E], dx: &mut [E]) {
+        let channels = windows.from[2];
+        windows.pixels(|to, from, _| {
+            for (dx, dy) in dx[from..][..channels].iter_mut().zip(&dy[to..][..channels]) {
+                *dx = share * *dy;
+            }
+        });
     }
 }
 
@@ -170,33 +200,20 @@ impl<E: Element> Layer<E> for AveragePool {
     }
 
     fn forward(&self, _: &mut Pass<'_, E>, _: &[E], x: &[E], y: &mut [E]) {
-        let (windows, channels) = (self.windows, self.windows.from[2]);
+        let windows = self.windows;
         let share = E::of(1.0 / (windows.size * windows.size) as f64);
         for (x, y) in x.chunks_exact(windows.input()).zip(y.chunks_exact_mut(windows.output())) {
-            fast(|| {
-                y.fill(E::ZERO);
-                windows.pixels(|to, from, _| {
-                    for (y, x) in y[to..][..channels].iter_mut().zip(&x[from..][..channels]) {
-                        *y += share * *x;
-                    }
-                });
-            });
+            shares(windows, share, x, y);
         }
     }
 
     fn backward(&self, _: &mut Pass<'_, E>, _: &[E], flow: Flow<'_, E>, _: &mut [E]) {
         let Some(dx) = flow.dx else { return };
-        let (windows, channels) = (self.windows, self.windows.from[2]);
+        let windows = self.windows;
         let share = E::of(1.0 / (windows.size * windows.size) as f64);
         dx.fill(E::ZERO);
         for (dx, dy) in dx.chunks_exact_mut(windows.input()).zip(flow.dy.chunks_exact(windows.output())) {
-            fast(|| {
-                windows.pixels(|to, from, _| {
-                    for (dx, dy) in dx[from..][..channels].iter_mut().zip(&dy[to..][..channels]) {
-                        *dx = share * *dy;
-                    }
-                });
-            });
+            shared_back(windows, share, dy, dx);
         }
     }
 }

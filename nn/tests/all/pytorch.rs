@@ -78,8 +78,9 @@ fn agrees<E: Element>(kind: &str, model: &Model<E>, inputs: Vec<E>, targets: Vec
         let ours = block.iter().map(|g| g.wide() * g.wide()).sum::<f64>().sqrt();
         let direction = format!("along {}", parameter.name);
         let product: f64 = block.iter().enumerate().map(|(k, g)| g.wide() * number(&direction, parameter.layout.theirs(k))).sum();
-        // The keys of attention have no slope but rounding: a shift of all scores changes no chance.
-        let size = norm.max(1e-4);
+        // The keys of attention have no slope but rounding: a shift of all scores changes no chance. What is left of sums that
+        // cancel is some 1e-8 in single precision.
+        let size = norm.max(1e-3);
         assert!((ours - norm).abs() < 1e-4 * size, "{kind}: |∂ {}| is {ours}, not {norm}", parameter.name);
         assert!((product - along).abs() < 1e-4 * size, "{kind}: ∂ {} is {product}, not {along} (of {norm})", parameter.name);
     }

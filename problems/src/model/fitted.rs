@@ -1,11 +1,13 @@
 //! A model that was found to fit some examples.
 
-use super::{Arc, Exam, Examples, Model, Objective, Range, Vector};
+use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range, Vector};
 
 /// A model on its examples: made once, shared by all clients.
 pub(crate) trait Fitted: Send + Sync {
     /// Where training starts unless the method says otherwise.
     fn start(&self) -> Vector;
+    /// Starts at the parameters in this file from now on, before anything was made of the model.
+    fn start_at(&mut self, file: &[u8]) -> Result<(), ModelError>;
     /// fᵢ of the given rows, which exist.
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective>;
     /// The judge on the given rows, which exist.
@@ -22,6 +24,9 @@ pub(super) struct Plain<M> {
 impl<M: Model + Send + Sync> Fitted for Plain<M> {
     fn start(&self) -> Vector {
         Vector::zeros(self.dim, self.model.precision())
+    }
+    fn start_at(&mut self, _: &[u8]) -> Result<(), ModelError> {
+        Err(ModelError::NoWeights { model: M::CARD.name })
     }
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective> {
         self.model.objective(self.data.clone(), rows)

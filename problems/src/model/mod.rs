@@ -215,6 +215,21 @@ pub enum ModelError {
         /// Which layer, and why.
         misfit: motet_nn::Misfit,
     },
+    /// A file of parameters does not fit.
+    #[error("the file of weights does not fit the model: {0}")]
+    Weights(#[from] motet_nn::FileError),
+    /// A file of parameters is another model's.
+    #[error("the file of weights has no tensor of this model; its first is `{first}`")]
+    OtherWeights {
+        /// The name of the model's first block.
+        first: String,
+    },
+    /// Only networks start at files.
+    #[error("model `{model}` starts at zero: `weights` is for networks")]
+    NoWeights {
+        /// Which model.
+        model: &'static str,
+    },
     /// The features are no images.
     #[error("model `{model}` takes images, but {columns} features an example are not {given}; give `image = [height, width, channels]`")]
     Image {

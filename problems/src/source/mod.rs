@@ -4,7 +4,7 @@ mod curvatures;
 mod gaussian_classes;
 mod images;
 mod libsvm;
-mod open;
+pub(crate) mod open;
 mod posts;
 mod synthetic;
 mod tags;

@@ -223,3 +223,40 @@ fn tags_touch_only_the_rows_of_their_words() {
     }
     assert!(metric(&better) == ("recall_at_5", 1.0) && before < 1.0, "{before}");
 }
+
+#[test]
+fn a_network_starts_at_the_weights_of_a_file_that_fits_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, hidden: usize, outputs: usize| {
+        let model =
+            motet_nn::zoo::mlp::<f32>(5, &[hidden], outputs, motet_nn::layer::Activation::Relu, motet_nn::Loss::CrossEntropy).unwrap();
+        let w = model.start(&mut Seed(99).problem(1));
+        std::fs::write(folder.path().join(name), model.to_safetensors(&w).unwrap()).unwrap();
+        w
+    };
+    let trained = put("trained.safetensors", 4, 3);
+    put("wider.safetensors", 7, 3);
+    std::fs::write(folder.path().join("none.safetensors"), b"no such thing").unwrap();
+    let build = |classes: u32, model: serde_json::Value, weights: Option<&str>| {
+        let source = json!({"kind": "synthetic", "clients": 2, "examples": 6, "features": 5, "classes": classes, "heterogeneity": 0.0});
+        let config = json!({"source": source, "model": model, "weights": weights});
+        let config: ProblemConfig = serde_json::from_value(config).unwrap();
+        Problem::build_from(&config, &Folders { beside: folder.path().into(), data: None }, 1)
+    };
+    let network = || json!({"kind": "mlp", "sizes": [4]});
+    let whole = build(3, network(), Some("trained.safetensors")).unwrap();
+    assert_eq!(whole.start.f32s(), trained);
+    // A client that solves on its own begins there too, and the file is on record.
+    assert_eq!(whole.shards[0].train.start().f32s(), trained);
+    assert_eq!(whole.inputs.last().unwrap().name, "trained.safetensors");
+    let dice = build(3, network(), None).unwrap();
+    assert_ne!(dice.start, whole.start);
+
+    let refused = |classes, model, weights| build(classes, model, Some(weights)).err().unwrap().to_string();
+    assert!(refused(3, network(), "wider.safetensors").contains("`layer1.weight` has shape [7, 5], but the model needs [4, 5]"));
+    assert!(refused(3, network(), "none.safetensors").contains("not a safetensors file"));
+    assert!(refused(3, network(), "absent.safetensors").contains("absent.safetensors"));
+    assert!(refused(3, json!({"kind": "softmax"}), "trained.safetensors").contains("`weights` is for networks"));
+    // Another head: its shape is wrong, which is told rather than guessed at.
+    assert!(refused(2, network(), "trained.safetensors").contains("layer2.weight"));
+}

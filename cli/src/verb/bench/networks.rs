@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Host, Memo, Plan, Rhythm, Seed, train};
+use motet_core::{Host, Memo, Plan, Population, Rhythm, Seed, Shard, Vector, train};
 use motet_methods::Method;
 use motet_methods::fedavg::Fedavg;
 use motet_methods::local_update::LocalUpdate;
-use motet_problems::{Problem, ProblemConfig};
+use motet_problems::{Dataset, Dense, Examples, Matrix, ModelConfig, Problem, ProblemConfig, Targets};
 use motet_runtime::{Memory, Pool, Threads};
 use serde_json::{Value, json};
 
@@ -55,12 +55,20 @@ pub(super) fn tiny(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
 }
 
 pub(super) fn mlp(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
-    let problem = json!({
-        "source": {"kind": "synthetic", "clients": 1, "examples": 50, "features": 1, "classes": 2, "heterogeneity": 0.0},
-        "model": {"kind": "mlp", "sizes": [40, 40], "activation": "tanh"},
-    });
+    let (population, start) = sine().map_err(|e| odd(&*e))?;
     let method = json!({"gamma": 0.01, "steps": {"epochs": 1000}, "batch": 50});
-    time::<Fedavg>("mlp", &problem, method, pool, rounds, 1000 * 50)
+    time_rounds::<Fedavg>("mlp", population, start, method, pool, rounds, 1000 * 50)
+}
+
+/// Fifty points of a sine, and a perceptron to fit them.
+fn sine() -> Result<(Arc<dyn Population>, Vector), Box<dyn std::error::Error>> {
+    let values: Vec<f64> = (0..50).map(|k| f64::from(k) / 5.0 - 5.0).collect();
+    let targets = Targets::Numbers(values.iter().map(|x| x.sin()).collect());
+    let features = Matrix::Dense(Dense { cols: 1, values });
+    let data = Arc::new(Examples::new(Dataset { features, targets, keys: None })?);
+    let model: ModelConfig = serde_json::from_value(json!({"kind": "mlp", "sizes": [40, 40], "activation": "tanh"}))?;
+    let start = model.start(&data, Seed(1))?;
+    Ok((Arc::new(vec![Shard::new(model.objective(&data, 0..50)?)]), start))
 }
 
 /// Tag prediction by a sample of very many clients; with `yogi`, the server's steps are adaptive.
@@ -85,14 +93,26 @@ fn time<M: Method>(
     examples: u64,
 ) -> Result<Timing, Error> {
     let config: ProblemConfig = serde_json::from_value(problem.clone()).map_err(|e| odd(&e))?;
-    let problem = Problem::build(&config, Path::new("."), 1).map_err(|e| odd(&e))?;
+    let Problem { population, start, .. } = Problem::build(&config, Path::new("."), 1).map_err(|e| odd(&e))?;
+    time_rounds::<M>(name, population, start, method, pool, rounds, examples)
+}
+
+fn time_rounds<M: Method>(
+    name: &'static str,
+    population: Arc<dyn Population>,
+    start: Vector,
+    method: Value,
+    pool: Arc<Pool>,
+    rounds: u64,
+    examples: u64,
+) -> Result<Timing, Error> {
     let method: Arc<M> = Arc::new(serde_json::from_value(method).map_err(|e| odd(&e))?);
-    let host = Host::new(Arc::clone(&method), problem.population, Arc::new(Memory::default()), Arc::<Memo>::default(), Seed(1));
+    let host = Host::new(Arc::clone(&method), population, Arc::new(Memory::default()), Arc::<Memo>::default(), Seed(1));
     let plan = Plan { rhythm: Rhythm::At(vec![]), probe_clients: Some(JUDGED), ..Plan::new(WARM_UP + rounds, Seed(1)) };
     let threads = pool.threads();
     let mut fleet = Stopwatch { inner: Threads::new(host, pool), laps: Vec::with_capacity((WARM_UP + rounds) as usize + 2) };
     let mut rows = vec![];
-    train(&*method, problem.start, &plan, &mut fleet, &mut rows).map_err(|source| Error::Run { label: name.into(), seed: 1, source })?;
+    train(&*method, start, &plan, &mut fleet, &mut rows).map_err(|source| Error::Run { label: name.into(), seed: 1, source })?;
     let seconds_per_round = median(fleet.laps().skip(WARM_UP as usize).collect());
     let loss = rows.last().and_then(|row| row.metrics.get("loss")).copied().unwrap_or(f64::NAN);
     let examples_per_second = examples as f64 / seconds_per_round;

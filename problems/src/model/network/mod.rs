@@ -50,6 +50,7 @@ impl<A: Architecture> Model for A {
         let start = Vector::from(layers.start(&mut seed.fixed(ClientId(0), Purpose::Start)));
         let buffers = layers.buffers();
         let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
+        let data = data.in_single_precision();
         Ok(Arc::new(Arc::new(Network { layers, task, start, buffers, data, rooms: Mutex::default() })))
     }
 }
@@ -91,6 +92,14 @@ impl Network {
 impl Fitted for Arc<Network> {
     fn start(&self) -> Vector {
         self.start.clone()
+    }
+    fn start_at(&mut self, file: &[u8]) -> Result<(), ModelError> {
+        let start = self.layers.read_safetensors(file, Some(self.start.f32s()))?;
+        if start == self.start.f32s() {
+            return Err(ModelError::OtherWeights { first: self.layers.parameters().first().map_or_else(String::new, |p| p.name.clone()) });
+        }
+        Arc::get_mut(self).expect("nothing was made of the model yet").start = Vector::from(start);
+        Ok(())
     }
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective> {
         Arc::new(NetworkObjective { network: Arc::clone(self), rows })
@@ -134,8 +143,8 @@ impl NetworkObjective {
         }
     }
 
-    /// Writes the gradient and gives the value.
-    fn differentiate(&self, x: &Vector, mut batch: Batch<'_>, g: &mut Vector) -> f64 {
+    /// Writes the gradient and gives the value, if it is wanted.
+    fn differentiate(&self, x: &Vector, mut batch: Batch<'_>, valued: bool, g: &mut Vector) -> f64 {
         let count = self.count(batch.rows);
         let (x, g) = (x.f32s(), g.f32s_mut());
         if count == 0 {
@@ -149,7 +158,7 @@ impl NetworkObjective {
         let mut noise = batch.noise.map(|noise| noise.key());
         self.chunks(batch.rows, whole, |layers, room| {
             let buffers = batch.buffers.as_mut().map(|buffers| buffers.f32s_mut());
-            sum += layers.gradient(x, Inputs { noise, buffers, share, accumulate }, room, g);
+            sum += layers.gradient(x, Inputs { noise, buffers, share, accumulate, unvalued: !valued }, room, g);
             accumulate = true;
             noise = noise.map(|key| key.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1));
         });
@@ -186,11 +195,11 @@ impl Objective for NetworkObjective {
     }
 
     fn gradient(&self, x: &Vector, batch: Batch<'_>, g: &mut Vector) {
-        self.differentiate(x, batch, g);
+        self.differentiate(x, batch, false, g);
     }
 
     fn value_gradient(&self, x: &Vector, batch: Batch<'_>, g: &mut Vector) -> f64 {
-        self.differentiate(x, batch, g)
+        self.differentiate(x, batch, true, g)
     }
 
     fn buffers(&self) -> Option<Vector> {
