@@ -43,6 +43,20 @@ pub enum Attack {
     Huge,
 }
 
+impl Attack {
+    /// As experiment files spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Attack::SignFlip => "sign-flip",
+            Attack::InnerProduct => "inner-product",
+            Attack::Noise => "noise",
+            Attack::Little => "little",
+            Attack::Nan => "nan",
+            Attack::Huge => "huge",
+        }
+    }
+}
+
 impl Liars {
     /// Does this client lie?
     pub fn lies(&self, client: ClientId) -> bool {
@@ -111,6 +125,13 @@ mod tests {
         assert_eq!(sent(Attack::Little), [0.5, 0.0]);
         assert!(sent(Attack::Nan).iter().all(|v| v.is_nan()));
         assert!(sent(Attack::Noise).iter().all(|v| v.is_finite() && v.abs() < 6.0));
+    }
+
+    #[test]
+    fn attacks_are_called_what_files_call_them() {
+        for attack in [Attack::SignFlip, Attack::InnerProduct, Attack::Noise, Attack::Little, Attack::Nan, Attack::Huge] {
+            assert_eq!(serde_json::to_value(attack).unwrap(), attack.name());
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::io;
 use crate::algorithm::Algorithm;
 use crate::fleet::Heard;
 use crate::ledger::Ledger;
+use crate::merit::Tally;
 use crate::message::{Reader, Wire, WireError};
 use crate::record::{Excluded, Metrics};
 
@@ -29,6 +30,8 @@ pub struct Moment<A: Algorithm> {
     pub(crate) spent: Metrics,
     /// Replies left out since the last row.
     pub(crate) excluded: Vec<Excluded>,
+    /// Who counted how much since the last row, by measured target.
+    pub(crate) merits: Vec<Tally>,
 }
 
 impl<A: Algorithm> Moment<A> {
@@ -43,6 +46,7 @@ impl<A: Algorithm> Moment<A> {
             notes: BTreeMap::new(),
             spent: Metrics::new(),
             excluded: vec![],
+            merits: vec![],
         }
     }
 }
@@ -54,7 +58,7 @@ impl<A: Algorithm> Wire for Moment<A> {
     fn bytes(&self) -> u64 {
         let named = |names: &mut dyn Iterator<Item = usize>| 4 + names.map(|length| 12 + length as u64).sum::<u64>();
         let (notes, spent) = (named(&mut self.notes.keys().map(|k| k.len())), named(&mut self.spent.keys().map(String::len)));
-        self.server.bytes() + self.heard.bytes() + self.ledger.bytes() + 16 + notes + spent + self.excluded.bytes()
+        self.server.bytes() + self.heard.bytes() + self.ledger.bytes() + 16 + notes + spent + self.excluded.bytes() + self.merits.bytes()
     }
     fn encode(&self, out: &mut Vec<u8>) {
         self.server.encode(out);
@@ -67,6 +71,7 @@ impl<A: Algorithm> Wire for Moment<A> {
         let spent: Vec<(String, f64)> = self.spent.iter().map(|(k, v)| (k.clone(), *v)).collect();
         spent.encode(out);
         self.excluded.encode(out);
+        self.merits.encode(out);
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self {
@@ -78,6 +83,7 @@ impl<A: Algorithm> Wire for Moment<A> {
             notes: Vec::<(String, f64)>::decode(from)?.into_iter().map(|(k, v)| (Cow::Owned(k), v)).collect(),
             spent: Vec::<(String, f64)>::decode(from)?.into_iter().collect(),
             excluded: Vec::decode(from)?,
+            merits: Vec::decode(from)?,
         })
     }
 }

@@ -7,7 +7,7 @@ use crate::algorithm::{Algorithm, ClientId};
 use crate::fleet::{Fleet, Heard, Look, Probe, Roster, Score};
 use crate::ledger::{Direction, Ledger};
 use crate::mean::Mean;
-use crate::merit::Merit;
+use crate::merit::{Merit, Tally};
 use crate::message::Wire;
 use crate::moment::{Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
@@ -188,6 +188,9 @@ pub fn train_from<A: Algorithm>(
         }
         fleet.settled(&mut lists.heard(), &now.heard).map_err(|source| TrainError::Settle { round: index, source })?;
         now.next = index + 1;
+        if plan.rhythm != Rhythm::Never {
+            tally(algorithm, &probed, &mut now);
+        }
         let last = index == plan.rounds || algorithm.done(&now.server);
         if plan.rhythm.due(index, last) {
             let mut row =
@@ -198,7 +201,7 @@ pub fn train_from<A: Algorithm>(
                 *now.spent.entry(name.to_string()).or_insert(0.0) += value;
                 row.notes.insert(name.into_owned(), value);
             }
-            let kept = sink.row(&row).and_then(|()| merits(algorithm, plan.run, index, &probed, &now.server, sink));
+            let kept = sink.row(&row).and_then(|()| merits(algorithm, plan.run, index, &probed, &mut now, sink));
             kept.map_err(|source| TrainError::Sink { round: index, source })?;
             if let Some(end) = verdict(plan, &row, &now.spent) {
                 outcome = end;
@@ -217,10 +220,32 @@ pub fn train_from<A: Algorithm>(
     Ok(Trained { server, heard, ledger, rounds: next.saturating_sub(1), outcome })
 }
 
-/// Who counted how much for whom, of those who are measured.
-fn merits<A: Algorithm>(algorithm: &A, run: usize, round: u64, of: &[ClientId], server: &A::Server, sink: &mut dyn Sink) -> io::Result<()> {
-    let weights = of.iter().filter_map(|id| Some((id, algorithm.merit(server, *id)?)));
-    weights.into_iter().try_for_each(|(id, weights)| sink.merit(&Merit::new(run, round, id.0, &weights)))
+/// Adds up who counted how much for whom, of those who are measured: in every round, measured or not.
+fn tally<A: Algorithm>(algorithm: &A, of: &[ClientId], now: &mut Moment<A>) {
+    for (k, id) in of.iter().enumerate() {
+        let Some(weights) = algorithm.merit(&now.server, *id) else { return };
+        if now.merits.len() == k {
+            now.merits.push(Tally::new());
+        }
+        now.merits[k].add(&weights);
+    }
+}
+
+/// Hands over who counted how much for whom since the last row.
+fn merits<A: Algorithm>(
+    algorithm: &A,
+    run: usize,
+    round: u64,
+    of: &[ClientId],
+    now: &mut Moment<A>,
+    sink: &mut dyn Sink,
+) -> io::Result<()> {
+    for (id, tally) in of.iter().zip(std::mem::take(&mut now.merits)) {
+        if let Some(weights) = algorithm.merit(&now.server, *id) {
+            sink.merit(&Merit::new(run, round, id.0, &weights).over(&tally))?;
+        }
+    }
+    Ok(())
 }
 
 /// Does this row end the run?

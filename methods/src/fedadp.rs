@@ -15,11 +15,11 @@
 //! "code" is what the released code of MeritFed (Tupitsa et al. 2024) compares with: no smoothing, no sizes. The
 //! original flavour has one local step. Where the target is silent, the code flavour tries the round again.
 
-use motet_core::{Abort, Algorithm, ClientId, Mean, Positive, Round, Site, Vector, wire};
+use motet_core::{Abort, Algorithm, Mean, Positive, Round, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
-use crate::parts::{BatchSize, Clip, Gradients, Simplex, cosine, gather_gradients, refuse_target, simplex_of};
+use crate::parts::{BatchSize, Clip, Gradients, Simplex, Weighed, cosine, one_target, own_gradient, refuse_target, simplex_of};
 use crate::registry::{Card, Method};
 
 /// Weights by angles.
@@ -80,11 +80,9 @@ impl Method for FedAdp {
 wire! {
     /// What the server keeps.
     pub struct Server {
-        /// x
-        pub x: Vector,
-        /// w of the last round, by client number
-        pub w: Simplex,
-        /// mᵢ and, of the original flavour, the smoothed θᵢ and how often i was heard
+        /// x and w
+        pub model: Weighed,
+        /// Of the original flavour, the smoothed θᵢ and how often i was heard
         pub clients: Vec<Angle>,
     }
 }
@@ -138,18 +136,16 @@ impl Algorithm for FedAdp {
     type Server = Server;
     type Client = Places;
 
-    fn server(&self, start: Vector) -> Server {
-        Server { x: start, w: Simplex::uniform(0), clients: vec![] }
-    }
+    one_target!(Server, model);
 
-    fn client(&self, _: &mut Site<'_>) -> Places {
-        Places::default()
+    fn server(&self, start: Vector) -> Server {
+        Server { model: Weighed::new(start), clients: vec![] }
     }
 
     fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
-        s.w = simplex_of(&round.everyone());
+        s.model.w = simplex_of(&round.everyone());
         if self.flavour == Flavour::Original {
-            s.clients = vec![Angle::default(); s.w.len()];
+            s.clients = vec![Angle::default(); s.model.w.len()];
             round.ask(&round.everyone().required(), Ask::Count {}, |id, reply| {
                 if let Reply::Counted { samples } = reply {
                     s.clients[id.0 as usize].samples = samples; // line 1
@@ -160,43 +156,27 @@ impl Algorithm for FedAdp {
     }
 
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
-        let gradients = self.clip.applied(gather_gradients(round, &s.x)?); // line 2
-        s.w.banish(round.lied());
-        let places = gradients.places();
+        let gradients = s.model.gather(round, self.clip)?; // line 2
         let w = match self.flavour {
             Flavour::Code => {
-                let silent = Abort::Quorum { asked: round.everyone().len(), answered: gradients.len() };
-                let reference = gradients.of(ClientId(self.target)).ok_or(silent)?; // line 3
+                let reference = own_gradient(&gradients, self.target, round)?; // line 3
                 self.weigh(&self.angles(reference, &gradients), None) // line 5
             }
             Flavour::Original => {
-                let mut mean = Mean::like(&s.x);
+                let mut mean = Mean::like(&s.model.x);
                 gradients.rows().iter().for_each(|g| mean.add(1.0, g));
-                let mut angles = self.angles(&mean.finish(), &gradients);
+                let (mut angles, places) = (self.angles(&mean.finish(), &gradients), gradients.places());
                 self.smoothed(&mut s.clients, &places, &mut angles); // line 4
                 let sizes: Vec<f64> = places.iter().map(|&k| s.clients[k].samples as f64).collect();
                 self.weigh(&angles, Some(&sizes))
             }
         };
-        s.x = gradients.step(&s.x, -*self.step, &w.weights()); // line 6
-        s.w.put_back(&places, &w);
+        s.model.step(*self.step, &gradients, &w); // line 6
         Ok(())
     }
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         me.answer(ask, self.batch, site)
-    }
-
-    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
-        &s.x
-    }
-
-    fn target(&self) -> Option<ClientId> {
-        Some(ClientId(self.target))
-    }
-
-    fn merit(&self, s: &Server, _: ClientId) -> Option<Vec<f64>> {
-        Some(s.w.weights())
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {

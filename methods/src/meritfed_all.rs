@@ -16,8 +16,9 @@
 //!
 //! What a round costs: client i gets and differentiates at most n models and sends at most n gradients; with friends
 //! it is the number of targets that keep i, on average `keep`. Each mirror step is one model down and one slope up per
-//! client. Exchanges per round are 1 + T, as for one target, not n (1 + T). The server multiplies the n × d matrix of
-//! each target with one vector twice per mirror step: 4 n² d multiplications for all. Clients outside S_k keep their
+//! client. Exchanges per round are 1 + T, as for one target, not n (1 + T). The server keeps the gradients of each target
+//! as one n × d matrix and multiplies it with one vector twice per mirror step: 2 n² d multiplications for all targets.
+//! No matrix serves two targets: their gradients are taken at different models. Clients outside S_k keep their
 //! weight until they are scouted again. A target that stays silent in line 5 makes no step there.
 
 use std::num::{NonZeroU32, NonZeroU64};
@@ -25,8 +26,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::questions::{Ask, Places, Reply, Validation, unable};
-use crate::parts::{BatchSize, Clip, Gradients, MIRROR, Mirror, Search, Simplex, simplex_of};
+use crate::parts::questions::{Ask, Places, Reply, Validation};
+use crate::parts::{BatchSize, Clip, Gradients, MIRROR, Mirror, Search, Simplex, VALIDATION, Weighed, simplex_of};
 use crate::registry::{Card, Method};
 
 /// Merit-weighted gradients for every client.
@@ -98,7 +99,7 @@ impl Method for MeritFedAll {
             ("step", "stepsize: a number"),
             ("batch", "examples per gradient: a number or \"all\" (default)"),
             ("mirror", MIRROR),
-            ("validation", "what targets judge by: \"held-out\" (default), \"fresh\" (a new batch per question) or \"training\""),
+            ("validation", VALIDATION),
             ("clip", "longest gradient: \"none\" (default), \"median\" of those a target gets, or a number"),
             (
                 "friends",
@@ -114,10 +115,8 @@ wire! {
     pub struct Server {
         /// Where all models begin.
         pub start: Vector,
-        /// x_k, by client number
-        pub models: Vec<Vector>,
-        /// w_k, by client number
-        pub weights: Vec<Simplex>,
+        /// x_k and w_k, by client number
+        pub targets: Vec<Weighed>,
     }
 }
 
@@ -125,10 +124,10 @@ impl MeritFedAll {
     /// Line 2: for every client, the targets it works for.
     fn wanted(&self, s: &Server, round: &Round<'_, Self>) -> Vec<Vec<usize>> {
         let everyone: Vec<usize> = round.everyone().ids().iter().map(|id| id.0 as usize).collect();
-        let mut wanted = vec![vec![]; s.models.len()];
+        let mut wanted = vec![vec![]; s.targets.len()];
         for &k in &everyone {
             match self.friends.filter(|friends| !friends.scouting(round.index())) {
-                Some(friends) => friends.of(&s.weights[k], &everyone).into_iter().for_each(|i| wanted[i].push(k)),
+                Some(friends) => friends.of(&s.targets[k].w, &everyone).into_iter().for_each(|i| wanted[i].push(k)),
                 None => everyone.iter().for_each(|&i| wanted[i].push(k)),
             }
         }
@@ -138,15 +137,15 @@ impl MeritFedAll {
     /// Line 3: one matrix of gradients per target.
     fn gather(&self, s: &Server, round: &mut Round<'_, Self>) -> Result<Vec<Gradients>, Abort> {
         let wanted = self.wanted(s, round);
-        let mut gradients = vec![Gradients::default(); s.models.len()];
+        let mut gradients = vec![Gradients::default(); s.targets.len()];
         let asked = round.everyone().filter(|id| !wanted[id.0 as usize].is_empty()).wary();
-        let ask = |id: ClientId| Ask::Differentiate { models: wanted[id.0 as usize].iter().map(|&k| s.models[k].clone()).collect() };
+        let ask = |id: ClientId| Ask::Differentiate { models: wanted[id.0 as usize].iter().map(|&k| s.targets[k].x.clone()).collect() };
         round.ask_each(&asked, ask, |id, reply| {
             if let Reply::Gradients { g } = reply {
                 wanted[id.0 as usize].iter().zip(g).for_each(|(&k, g)| gradients[k].push(id, g));
             }
         })?;
-        Ok(gradients.into_iter().map(|g| self.clip.applied(g)).collect())
+        Ok(gradients.into_iter().map(|g| self.clip.applied(g).bring_together()).collect())
     }
 }
 
@@ -157,7 +156,7 @@ impl Algorithm for MeritFedAll {
     type Client = Places;
 
     fn server(&self, start: Vector) -> Server {
-        Server { start, models: vec![], weights: vec![] }
+        Server { start, targets: vec![] }
     }
 
     fn client(&self, _: &mut Site<'_>) -> Places {
@@ -166,39 +165,38 @@ impl Algorithm for MeritFedAll {
 
     fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let equal = simplex_of(&round.everyone());
-        s.models = vec![s.start.clone(); equal.len()];
-        s.weights = vec![equal; s.models.len()]; // line 1
+        s.targets = vec![Weighed { x: s.start.clone(), w: equal.clone() }; equal.len()]; // line 1
         Ok(())
     }
 
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let gradients = self.gather(s, round)?; // lines 2 and 3
-        s.weights.iter_mut().for_each(|w| w.banish(round.lied()));
-        let places: Vec<Vec<usize>> = gradients.iter().map(Gradients::places).collect();
-        let mut searches: Vec<Search<'_>> =
-            (0..places.len()).map(|k| self.mirror.search(s.weights[k].among(&places[k]), round.index())).collect();
+        s.targets.iter_mut().for_each(|target| target.w.banish(round.lied()));
+        let begin = |(target, g): (&Weighed, &Gradients)| self.mirror.search(target.w.among(&g.places()), round.index());
+        let mut searches: Vec<Search<'_>> = s.targets.iter().zip(&gradients).map(begin).collect();
         let targets = round.everyone().filter(|id| !gradients[id.0 as usize].is_empty());
         for _ in 0..self.mirror.steps {
             let mut questions: Vec<Option<Ask>> = vec![None; searches.len()];
             for k in targets.ids().iter().map(|id| id.0 as usize) {
-                questions[k] = Some(searches[k].question(&s.models[k], *self.step, &gradients[k], round.rng())); // line 5
+                questions[k] = searches[k].question(&s.targets[k].x, *self.step, &gradients[k], round.rng()); // lines 4 and 5
             }
-            let mut silent = None;
+            let asked = targets.filter(|id| questions[id.0 as usize].is_some());
+            if asked.is_empty() {
+                break;
+            }
+            let mut learnt = Ok(());
             let question = |id: ClientId| questions[id.0 as usize].clone().unwrap_or(Ask::Count {});
-            round.ask_each(&targets, question, |id, reply| {
+            round.ask_each(&asked, question, |id, reply| {
                 let k = id.0 as usize;
-                if !searches[k].learn(*self.step, &gradients[k], &reply) {
-                    silent = Some(id.0);
-                } // lines 4 and 6 are in `learn`
+                let done = searches[k].learn(id.0, *self.step, &gradients[k], &reply); // line 6
+                if learnt.is_ok() {
+                    learnt = done;
+                }
             })?;
-            if let Some(client) = silent {
-                return Err(unable(client));
-            }
+            learnt?;
         }
         for k in targets.ids().iter().map(|id| id.0 as usize) {
-            let w = searches[k].weights();
-            s.models[k] = gradients[k].step(&s.models[k], -*self.step, &w.weights()); // line 7
-            s.weights[k].put_back(&places[k], w);
+            s.targets[k].step(*self.step, &gradients[k], searches[k].weights()); // line 7
         }
         Ok(())
     }
@@ -208,20 +206,17 @@ impl Algorithm for MeritFedAll {
     }
 
     fn shared<'a>(&self, s: &'a Server, to: ClientId) -> &'a Vector {
-        s.models.get(to.0 as usize).unwrap_or(&s.start)
+        s.targets.get(to.0 as usize).map_or(&s.start, |target| &target.x)
     }
 
     fn merit(&self, s: &Server, target: ClientId) -> Option<Vec<f64>> {
-        s.weights.get(target.0 as usize).map(Simplex::weights)
+        s.targets.get(target.0 as usize).map(|target| target.w.weights())
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {
         if clients.is_none() {
             return Some("a population without end has no clients to weigh".into());
         }
-        let all = self.validation == Validation::Fresh && self.mirror.batch == BatchSize::All;
-        self.mirror.refuse().or_else(|| {
-            all.then(|| "validation = \"fresh\" draws a new batch for every question: give mirror.batch, with mirror.kind \"smd\"".into())
-        })
+        self.mirror.refuse(self.validation)
     }
 }

@@ -13,11 +13,11 @@
 //! Weights persist, and the target's cosine with itself is the largest: in the end it stands alone. If the target is
 //! silent, the round is tried again.
 
-use motet_core::{Abort, Algorithm, ClientId, NonNegative, Positive, Round, Site, Vector, wire};
+use motet_core::{Abort, Algorithm, NonNegative, Positive, Round, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
-use crate::parts::{BatchSize, Clip, Gradients, Simplex, cosine, gather_gradients, refuse_target, simplex_of};
+use crate::parts::{BatchSize, Clip, Gradients, Weighed, cosine, one_target, own_gradient, refuse_target, simplex_of};
 use crate::registry::{Card, Method};
 
 /// Weights by cosines.
@@ -56,16 +56,6 @@ impl Method for Tawt {
     };
 }
 
-wire! {
-    /// What the server keeps.
-    pub struct Server {
-        /// x
-        pub x: Vector,
-        /// w, by client number
-        pub w: Simplex,
-    }
-}
-
 impl Tawt {
     /// The exponents of line 3.
     pub fn exponents(&self, reference: &Vector, gradients: &Gradients) -> Vec<f64> {
@@ -77,51 +67,34 @@ impl Tawt {
 impl Algorithm for Tawt {
     type Ask = Ask;
     type Reply = Reply;
-    type Server = Server;
+    type Server = Weighed;
     type Client = Places;
 
-    fn server(&self, start: Vector) -> Server {
-        Server { x: start, w: Simplex::uniform(0) }
+    one_target!(Weighed);
+
+    fn server(&self, start: Vector) -> Weighed {
+        Weighed::new(start)
     }
 
-    fn client(&self, _: &mut Site<'_>) -> Places {
-        Places::default()
-    }
-
-    fn open(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+    fn open(&self, s: &mut Weighed, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         s.w = simplex_of(&round.everyone()); // line 1
         Ok(())
     }
 
-    fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
-        let gradients = self.clip.applied(gather_gradients(round, &s.x)?); // line 2
-        s.w.banish(round.lied());
-        let places = gradients.places();
-        let mut w = s.w.among(&places);
+    fn round(&self, s: &mut Weighed, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        let gradients = s.gather(round, self.clip)?; // line 2
         if round.index() % 2 == 1 {
-            let silent = Abort::Quorum { asked: round.everyone().len(), answered: gradients.len() };
-            let reference = gradients.of(ClientId(self.target)).ok_or(silent)?;
-            w.multiply(&self.exponents(reference, &gradients)); // line 3
-            s.w.put_back(&places, &w);
+            let mut w = s.w.among(&gradients.places());
+            w.multiply(&self.exponents(own_gradient(&gradients, self.target, round)?, &gradients)); // line 3
+            s.step(*self.step, &gradients, &w); // line 4
+        } else {
+            s.walk(*self.step, &gradients, &s.w.among(&gradients.places()));
         }
-        s.x = gradients.step(&s.x, -*self.step, &w.weights()); // line 4
         Ok(())
     }
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         me.answer(ask, self.batch, site)
-    }
-
-    fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {
-        &s.x
-    }
-
-    fn target(&self) -> Option<ClientId> {
-        Some(ClientId(self.target))
-    }
-
-    fn merit(&self, s: &Server, _: ClientId) -> Option<Vec<f64>> {
-        Some(s.w.weights())
     }
 
     fn refuse(&self, clients: Option<u32>) -> Option<String> {

@@ -5,17 +5,18 @@
 /// The body is compiled twice, as it is and for AVX2, and always inlined into both: a closure handed to a function with
 /// the wide registers would be left out of it as soon as it is long. Nothing in it is fused, so that the bits are the same
 /// on every machine.
+#[macro_export]
 macro_rules! fast {
-    ($($(#[$about:meta])* $seen:vis fn $name:ident<$e:ident: Element>($($arg:ident: $kind:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
+    ($($(#[$about:meta])* $seen:vis fn $name:ident$(<$e:ident: Element>)?($($arg:ident: $kind:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
         $(#[$about])*
         #[allow(unsafe_code)] // one call, justified below
-        $seen fn $name<$e: $crate::element::Element>($($arg: $kind),*) $(-> $result)? {
+        $seen fn $name$(<$e: $crate::Element>)?($($arg: $kind),*) $(-> $result)? {
             #[inline(always)]
-            fn as_it_is<$e: $crate::element::Element>($($arg: $kind),*) $(-> $result)? $body
+            fn as_it_is$(<$e: $crate::Element>)?($($arg: $kind),*) $(-> $result)? $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2")]
-            fn with_avx2<$e: $crate::element::Element>($($arg: $kind),*) $(-> $result)? {
+            fn with_avx2$(<$e: $crate::Element>)?($($arg: $kind),*) $(-> $result)? {
                 as_it_is($($arg),*)
             }
 

@@ -21,7 +21,6 @@ mod panels;
 mod parameter;
 mod shape;
 mod small;
-mod sparse;
 mod wordpiece;
 pub mod zoo;
 
@@ -34,5 +33,4 @@ pub use matrix::{Mat, matmul};
 pub use model::{Inputs, Model, Workspace};
 pub use parameter::{Layout, Parameter};
 pub use shape::{Misfit, Shape};
-pub use sparse::{gather_rows, scatter_rows};
 pub use wordpiece::{WordPiece, WordPieceError};

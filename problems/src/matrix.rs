@@ -196,6 +196,15 @@ impl Matrix {
         }
     }
 
+    /// Adds a row to numbers, one per column. By slices where rows are dense: several numbers at a time.
+    #[inline]
+    pub fn add_row(&self, row: usize, to: &mut [f64]) {
+        match self {
+            Matrix::Dense(a) => to.iter_mut().zip(&a.values[row * a.cols..][..a.cols]).for_each(|(to, v)| *to += v),
+            _ => self.entries(row, |c, v| to[c] += v),
+        }
+    }
+
     /// Do the lists form a matrix? The fields are public, so this is asked again where it matters.
     pub fn check(&self) -> Result<(), MatrixError> {
         match self {

@@ -53,7 +53,7 @@ impl Problem {
 
     /// As [`Problem::build`], with the data folder given.
     pub fn build_from(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
-        let problem = match Stock::gather(config, folders, run)? {
+        let mut problem = match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
             Stock::Population { population, start } => Self::of_population(config, population, start),
             Stock::Examples(dealt) => Self::of_examples(config, dealt, folders, Seed(config.seed_of(run))),
@@ -68,7 +68,11 @@ impl Problem {
                     wanted: format!("there are clients 0 to {}", clients.saturating_sub(1)),
                 })
             }
-            _ => Ok(problem),
+            Some(liars) => {
+                problem.about.push_str(&format!(", {} liars ({})", liars.count, liars.attack.name()));
+                Ok(problem)
+            }
+            None => Ok(problem),
         }
     }
 

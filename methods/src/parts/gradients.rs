@@ -1,16 +1,16 @@
 //! The gradients of a cohort as one matrix: a row per client.
 
-use motet_core::{ClientId, Vector, View, ViewMut};
+use motet_core::{ClientId, Precision, Vector, View};
 
-/// Columns that are worked on together: a block of the result stays in the first-level cache while each row is read
-/// once from memory.
-const BLOCK: usize = 1024;
+use super::columns::{self, Number};
 
-/// Rows gᵢ, by the client that sent each, in cohort order. Rows are kept where they arrived: nothing is copied.
+/// Rows gᵢ, by the client that sent each, in cohort order. Rows are kept where they arrived, unless they are brought together.
 #[derive(Clone, Debug, Default)]
 pub struct Gradients {
     ids: Vec<ClientId>,
     rows: Vec<Vector>,
+    /// The rows once more, one after another, if they were brought together.
+    together: Option<Vector>,
 }
 
 impl Gradients {
@@ -18,6 +18,20 @@ impl Gradients {
     pub fn push(&mut self, client: ClientId, g: Vector) {
         self.ids.push(client);
         self.rows.push(g);
+        self.together = None;
+    }
+
+    /// Copies short rows into one piece of memory: worth it where they lie far apart and are read often. Rows longer than
+    /// a block of columns would gain nothing, and stay where they are.
+    pub fn bring_together(mut self) -> Self {
+        if self.rows.first().is_none_or(|g| g.len() > columns::BLOCK) {
+            return self;
+        }
+        self.together = match self.slices() {
+            Slices::F32(rows) => Some(rows.concat().into()),
+            Slices::F64(rows) => Some(rows.concat().into()),
+        };
+        self
     }
 
     /// Whose the rows are.
@@ -37,6 +51,7 @@ impl Gradients {
 
     /// The rows, to change.
     pub fn rows_mut(&mut self) -> &mut [Vector] {
+        self.together = None;
         &mut self.rows
     }
 
@@ -58,100 +73,111 @@ impl Gradients {
     /// x + a Σ wᵢ gᵢ, in one pass over the matrix.
     pub fn step(&self, x: &Vector, a: f64, w: &[f64]) -> Vector {
         let mut y = x.clone();
-        self.add_to(&mut [(&mut y, a, w)]);
+        self.add_to(&mut [(&mut y, w)], a);
         y
     }
 
     /// x + a Σ uᵢ gᵢ and x + a Σ vᵢ gᵢ, in one pass for both.
     pub fn two_steps(&self, x: &Vector, a: f64, u: &[f64], v: &[f64]) -> (Vector, Vector) {
         let (mut y, mut z) = (x.clone(), x.clone());
-        self.add_to(&mut [(&mut y, a, u), (&mut z, a, v)]);
+        self.add_to(&mut [(&mut y, u), (&mut z, v)], a);
         (y, z)
     }
 
-    fn add_to(&self, sums: &mut [(&mut Vector, f64, &[f64])]) {
-        let dim = sums.first().map_or(0, |(y, ..)| y.len());
-        for from in (0..dim).step_by(BLOCK) {
-            let block = from..dim.min(from + BLOCK);
-            for (i, g) in self.rows.iter().enumerate() {
-                for (y, a, w) in &mut *sums {
-                    let c = *a * w[i];
-                    match (y.view_mut(), g.view()) {
-                        (ViewMut::F64(y), View::F64(g)) => add(c, &g[block.clone()], &mut y[block.clone()]),
-                        (ViewMut::F32(y), View::F32(g)) => add(c as f32, &g[block.clone()], &mut y[block.clone()]),
-                        _ => y.axpy(c, g), // panics: the precisions differ
-                    }
-                }
-            }
+    fn add_to(&self, sums: &mut [(&mut Vector, &[f64])], a: f64) {
+        fn scaled<T: Number>(a: f64, w: &[f64]) -> Vec<T> {
+            w.iter().map(|w| T::of(a * w)).collect()
+        }
+        if self.is_empty() {
+            return;
+        }
+        match self.slices() {
+            Slices::F32(rows) => columns::add(&rows, &mut sums.iter_mut().map(|(y, w)| (y.f32s_mut(), scaled(a, w))).collect::<Vec<_>>()),
+            Slices::F64(rows) => columns::add(&rows, &mut sums.iter_mut().map(|(y, w)| (y.f64s_mut(), scaled(a, w))).collect::<Vec<_>>()),
         }
     }
 
     /// ⟨gᵢ, v⟩ for every i, in one pass over the matrix.
     pub fn inner(&self, v: &Vector) -> Vec<f64> {
-        let mut sums = vec![[0.0; LANES]; self.rows.len()];
-        for from in (0..v.len()).step_by(BLOCK) {
-            let block = from..v.len().min(from + BLOCK);
-            for (g, lanes) in self.rows.iter().zip(&mut sums) {
-                match (g.view(), v.view()) {
-                    (View::F64(g), View::F64(v)) => dot(&g[block.clone()], &v[block.clone()], lanes),
-                    (View::F32(g), View::F32(v)) => dot(&g[block.clone()], &v[block.clone()], lanes),
-                    _ => lanes[0] = g.dot(v), // panics: the precisions differ
-                }
-            }
+        match (self.slices(), v.view()) {
+            (Slices::F32(rows), View::F32(v)) => columns::inner(&rows, v),
+            (Slices::F64(rows), View::F64(v)) => columns::inner(&rows, v),
+            _ => self.rows.iter().map(|g| g.dot(v)).collect(), // panics: the precisions differ
         }
-        sums.into_iter().map(|lanes| lanes.iter().sum()).collect()
+    }
+
+    /// ⟨gᵢ, gⱼ⟩ for all i and j, row after row, in one pass over the matrix.
+    pub fn gram(&self) -> Vec<f64> {
+        match self.slices() {
+            Slices::F32(rows) => columns::gram(&rows),
+            Slices::F64(rows) => columns::gram(&rows),
+        }
+    }
+
+    /// The rows as what they hold; all have the precision of the first.
+    fn slices(&self) -> Slices<'_> {
+        let dim = self.rows.first().map_or(0, Vector::len).max(1);
+        match self.together.as_ref().map(Vector::view) {
+            Some(View::F32(all)) => return Slices::F32(all.chunks_exact(dim).collect()),
+            Some(View::F64(all)) => return Slices::F64(all.chunks_exact(dim).collect()),
+            None => {}
+        }
+        if self.rows.first().is_some_and(|g| g.precision() == Precision::F32) {
+            Slices::F32(self.rows.iter().map(Vector::f32s).collect())
+        } else {
+            Slices::F64(self.rows.iter().map(Vector::f64s).collect())
+        }
     }
 }
 
-/// Interleaved partial sums: one fixed order whatever the vector width of the machine.
-const LANES: usize = 8;
-
-fn add<T: Copy + std::ops::Mul<Output = T> + std::ops::AddAssign>(c: T, g: &[T], y: &mut [T]) {
-    for (y, g) in y.iter_mut().zip(g) {
-        *y += c * *g;
-    }
-}
-
-fn dot<T: Copy + Into<f64>>(g: &[T], v: &[T], lanes: &mut [f64; LANES]) {
-    let (gs, g_rest) = g.as_chunks::<LANES>();
-    let (vs, v_rest) = v.as_chunks::<LANES>();
-    for (g, v) in gs.iter().zip(vs) {
-        for l in 0..LANES {
-            lanes[l] += g[l].into() * v[l].into();
-        }
-    }
-    for (l, (g, v)) in g_rest.iter().zip(v_rest).enumerate() {
-        lanes[l] += (*g).into() * (*v).into();
-    }
+enum Slices<'a> {
+    F32(Vec<&'a [f32]>),
+    F64(Vec<&'a [f64]>),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn matrix(n: usize, d: usize) -> Gradients {
-        let mut gradients = Gradients::default();
+    fn number(i: usize, l: usize) -> f64 {
+        ((7 * i + 3 * l) as f64).sin()
+    }
+
+    /// In either precision.
+    fn matrices(n: usize, d: usize) -> [Gradients; 2] {
+        let (mut wide, mut narrow) = (Gradients::default(), Gradients::default());
         for i in 0..n {
-            gradients.push(ClientId(i as u32), Vector::from((0..d).map(|l| ((7 * i + 3 * l) as f64).sin()).collect::<Vec<_>>()));
+            wide.push(ClientId(i as u32), (0..d).map(|l| number(i, l)).collect::<Vec<f64>>().into());
+            narrow.push(ClientId(i as u32), (0..d).map(|l| number(i, l) as f32).collect::<Vec<f32>>().into());
         }
-        gradients
+        [wide, narrow]
     }
 
     #[test]
     fn blocks_give_what_whole_vectors_give() {
-        for d in [0, 1, 7, 1024, 1025, 3000] {
-            let (g, v) = (matrix(3, d), Vector::from((0..d).map(|l| (l as f64).cos()).collect::<Vec<_>>()));
-            for (ours, row) in g.inner(&v).iter().zip(g.rows()) {
-                assert!((ours - row.dot(&v)).abs() < 1e-12, "dimension {d}");
+        for (n, d) in [(1, 1), (2, 7), (5, 10), (6, 4096), (7, 4097), (12, 9001)] {
+            for g in matrices(n, d).into_iter().flat_map(|g| [g.clone().bring_together(), g]) {
+                let v = g.rows()[n - 1].clone();
+                let (u, w): (Vec<f64>, Vec<f64>) = (0..n).map(|i| (0.5 - i as f64, 0.1 * i as f64)).unzip();
+                let by_rows = |w: &[f64]| {
+                    let mut y = v.clone();
+                    g.rows().iter().zip(w).for_each(|(g, w)| y.axpy(-0.25 * w, g));
+                    y
+                };
+                assert_eq!(g.step(&v, -0.25, &u), by_rows(&u), "{n} x {d}");
+                assert_eq!(g.two_steps(&v, -0.25, &u, &w), (by_rows(&u), by_rows(&w)), "{n} x {d}");
+                // Sums of at most 9001 products below 1, in two orders.
+                for (ours, row) in g.inner(&v).iter().zip(g.rows()) {
+                    assert!((ours - row.dot(&v)).abs() < 1e-10, "{n} x {d}");
+                }
+                let gram = g.gram();
+                assert_eq!(gram.len(), n * n);
+                for (k, ours) in gram.iter().enumerate() {
+                    assert!((ours - g.rows()[k / n].dot(&g.rows()[k % n])).abs() < 1e-10, "{n} x {d}");
+                }
             }
-            let (u, w) = ([0.5, -1.0, 2.0], [0.1, 0.2, 0.7]);
-            let by_rows = |w: &[f64]| {
-                let mut y = v.clone();
-                g.rows().iter().zip(w).for_each(|(g, w)| y.axpy(-0.25 * w, g));
-                y
-            };
-            assert_eq!(g.step(&v, -0.25, &u), by_rows(&u), "dimension {d}");
-            assert_eq!(g.two_steps(&v, -0.25, &u, &w), (by_rows(&u), by_rows(&w)), "dimension {d}");
         }
+        let x = Vector::from(vec![1.0f32]);
+        assert_eq!(Gradients::default().step(&x, 1.0, &[]), x, "of nobody, nothing is added");
     }
 }

@@ -4,12 +4,18 @@
 //! minimise φ(w) = f̂(x − γ Σ wᵢ gᵢ) over the simplex:   wᵢ ∝ wᵢ exp(−η ∂φ/∂wᵢ)
 //! md, smd    ∂φ/∂wᵢ = −γ ⟨∇f̂(y), gᵢ⟩,   y = x − γ Σ wᵢ gᵢ
 //! zeroth     ∂φ/∂w ≈ (m/2h) (φ(w + h e) − φ(w − h e)) e,   e uniform on the unit sphere of ℝᵐ
+//! gram       ∂φ/∂wᵢ = −γ (⟨∇f̂(x), gᵢ⟩ − γ c Σ ⟨gᵢ, gⱼ⟩ wⱼ),   where ∇²f̂ = c I
 //! ```
+//!
+//! In general y must be made before the target can answer, and inner products after: two passes over the gradients per
+//! step. A loss whose Hessian is c I (a mean squared distance) needs inner products only: those of the gradients with each
+//! other are taken once a round, and a step costs the pass that multiplies with a new slope (`smd`), or none (`md`, where
+//! the slope at x is the same in all steps and asked for once).
 
-use motet_core::{NonNegative, Positive, Rng, Vector};
+use motet_core::{Abort, NonNegative, Positive, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::questions::{Ask, Reply};
+use crate::parts::questions::{Ask, Reply, Validation, unable};
 use crate::parts::{BatchSize, Gradients, Simplex};
 
 /// How weights are sought.
@@ -36,6 +42,9 @@ pub struct Mirror {
     /// Average the weights inside a round: w ← (t w + w_new)/(t + 1).
     #[serde(default)]
     pub average: bool,
+    /// Keep inner products, where ∇²f̂ = c I: the same weights with fewer questions and passes.
+    #[serde(default)]
+    pub gram: bool,
     /// Smaller steps from some round on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damp: Option<Damp>,
@@ -78,20 +87,31 @@ fn yes() -> bool {
 
 /// For cards.
 pub const MIRROR: &str = "how weights are sought: { kind = \"md\" | \"smd\" | \"zeroth\", rate = ..., steps = 10, batch = \"all\", \
-     width = 0.001, warm = true, average = false, damp = { after = 400, by = 10 } }";
+     width = 0.001, warm = true, average = false, gram = false, damp = { after = 400, by = 10 } }";
+
+/// For cards.
+pub const VALIDATION: &str = "what a target judges by: \"held-out\" (default), \"fresh\" (a new batch per question) or \"training\"";
 
 impl Mirror {
     /// A search that begins with these weights.
     pub fn search(&self, from: Simplex, round: u64) -> Search<'_> {
         let damped = self.damp.filter(|damp| round > damp.after).map_or(1.0, |damp| f64::from(damp.by.get()));
         let w = if self.warm { from } else { Simplex::uniform(from.len()) };
-        Search { mirror: self, rate: *self.rate / damped, asked: 0, w, towards: vec![] }
+        Search { mirror: self, rate: *self.rate / damped, taken: 0, w, towards: vec![], gram: vec![] }
     }
 
     /// What does not go together.
-    pub fn refuse(&self) -> Option<String> {
-        (self.kind == MirrorKind::Md && self.batch != BatchSize::All)
-            .then(|| "mirror.kind = \"md\" looks at all validation data: leave mirror.batch out, or take \"smd\"".into())
+    pub fn refuse(&self, validation: Validation) -> Option<String> {
+        let (md, all) = (self.kind == MirrorKind::Md, self.batch == BatchSize::All);
+        if md && !all {
+            return Some("mirror.kind = \"md\" looks at all validation data: leave mirror.batch out, or take \"smd\"".into());
+        }
+        if self.gram && self.kind == MirrorKind::Zeroth {
+            return Some("mirror.kind = \"zeroth\" asks for values, not slopes: leave mirror.gram out, or take \"md\" or \"smd\"".into());
+        }
+        let needs = if md { "mirror.kind = \"smd\" and mirror.batch" } else { "mirror.batch" };
+        (validation == Validation::Fresh && all)
+            .then(|| format!("validation = \"fresh\" draws a new batch for every question: give {needs}"))
     }
 }
 
@@ -100,10 +120,13 @@ impl Mirror {
 pub struct Search<'a> {
     mirror: &'a Mirror,
     rate: f64,
-    asked: u32,
+    /// Steps taken.
+    taken: u32,
     w: Simplex,
     /// e
     towards: Vec<f64>,
+    /// ⟨gᵢ, gⱼ⟩, row after row, once they are needed
+    gram: Vec<f64>,
 }
 
 impl Search<'_> {
@@ -112,38 +135,68 @@ impl Search<'_> {
         &self.w
     }
 
-    /// What to ask the target next.
-    pub fn question(&mut self, x: &Vector, step: f64, gradients: &Gradients, rng: &mut Rng) -> Ask {
+    /// What to ask the target next; nothing once all steps are taken.
+    pub fn question(&mut self, x: &Vector, step: f64, gradients: &Gradients, rng: &mut Rng) -> Option<Ask> {
+        if self.taken == self.mirror.steps {
+            return None;
+        }
+        if self.mirror.gram {
+            return Some(Ask::Describe { x: x.clone() });
+        }
         let w = self.w.weights();
         if self.mirror.kind != MirrorKind::Zeroth {
-            return Ask::Validate { y: gradients.step(x, -step, &w) };
+            return Some(Ask::Validate { y: gradients.step(x, -step, &w) });
         }
         self.towards = on_sphere(w.len(), rng);
         let moved = |h: f64| w.iter().zip(&self.towards).map(|(w, e)| w + h * e).collect::<Vec<_>>();
         let h = *self.mirror.width;
         // Off the simplex on purpose: φ is defined there, and the difference is central.
         let (ahead, behind) = gradients.two_steps(x, -step, &moved(h), &moved(-h));
-        Ask::Compare { ahead, behind }
+        Some(Ask::Compare { ahead, behind })
     }
 
-    /// Learns from the answer; false if it is none.
-    pub fn learn(&mut self, step: f64, gradients: &Gradients, reply: &Reply) -> bool {
-        let exponents: Vec<f64> = match reply {
-            Reply::Slope { v } => gradients.inner(v).into_iter().map(|s| self.rate * step * s).collect(),
+    /// Learns from the answer of a target.
+    pub fn learn(&mut self, target: u32, step: f64, gradients: &Gradients, reply: &Reply) -> Result<(), Abort> {
+        match reply {
+            Reply::Slope { v } => self.mirror_step(gradients.inner(v).into_iter().map(|s| self.rate * step * s).collect()),
             Reply::Values { ahead, behind } => {
                 let slope = estimate(*ahead, *behind, *self.mirror.width, &self.towards);
-                slope.into_iter().map(|g| -self.rate * g).collect()
+                self.mirror_step(slope.into_iter().map(|g| -self.rate * g).collect());
             }
-            _ => return false,
-        };
+            Reply::Shape { v, curvature: Some(c) } => {
+                if self.gram.is_empty() {
+                    self.gram = gradients.gram();
+                }
+                let at_x = gradients.inner(v);
+                // The slope on all data is the same in every step: no need to ask again.
+                let steps = if self.mirror.kind == MirrorKind::Md { self.mirror.steps - self.taken } else { 1 };
+                for _ in 0..steps {
+                    let w = self.w.weights();
+                    let bent = self.gram.chunks_exact(w.len().max(1)).map(|row| row.iter().zip(&w).map(|(k, w)| k * w).sum::<f64>());
+                    let exponents = at_x.iter().zip(bent).map(|(s, bent)| self.rate * step * (s - step * c * bent)).collect();
+                    self.mirror_step(exponents);
+                }
+            }
+            Reply::Shape { curvature: None, .. } => {
+                return Err(Abort::Unsuited(format!(
+                    "mirror.gram needs a validation loss whose Hessian is a multiple of the identity, and that of client {target} is not \
+                     known to be: leave mirror.gram out"
+                )));
+            }
+            _ => return Err(unable(target)),
+        }
+        Ok(())
+    }
+
+    /// The new weights, by exponents −η ∂φ/∂wᵢ.
+    fn mirror_step(&mut self, exponents: Vec<f64>) {
         let before = self.mirror.average.then(|| self.w.clone());
         self.w.multiply(&exponents);
         if let Some(mut average) = before {
-            average.mix(1.0 / f64::from(self.asked + 1), &self.w);
+            average.mix(1.0 / f64::from(self.taken + 1), &self.w);
             self.w = average;
         }
-        self.asked += 1;
-        true
+        self.taken += 1;
     }
 }
 

@@ -3,7 +3,7 @@
 //! Everyone is asked for gradients. A target is also asked how good a model is on its validation data, in two ways:
 //! for a slope, or for two values, which say less about the data and never show it another client's gradient.
 
-use motet_core::{Abort, Site, Vector, message, wire};
+use motet_core::{Abort, Constants, Site, Vector, message, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{BatchSize, Pass};
@@ -20,6 +20,11 @@ message! {
         Validate {
             /// The candidate.
             y: Vector,
+        },
+        /// For the slope of the target's validation loss, and how it bends.
+        Describe {
+            /// Where.
+            x: Vector,
         },
         /// For two values of the target's validation loss, on the same examples.
         Compare {
@@ -45,6 +50,13 @@ message! {
         Slope {
             /// The gradient of the validation loss.
             v: Vector,
+        },
+        /// ∇f̂(x) and what ∇²f̂ is
+        Shape {
+            /// The gradient of the validation loss.
+            v: Vector,
+            /// c where the Hessian is c I everywhere; none where it is not known to be.
+            curvature: Option<f64>,
         },
         /// f̂ at both candidates.
         Values {
@@ -96,7 +108,7 @@ impl Places {
                 Reply::Gradients { g: site.train.gradients(models, rows) }
             }
             Ask::Count {} => Reply::Counted { samples: site.train.samples() as u64 },
-            Ask::Validate { .. } | Ask::Compare { .. } => Reply::Unable {},
+            Ask::Validate { .. } | Ask::Describe { .. } | Ask::Compare { .. } => Reply::Unable {},
         }
     }
 
@@ -113,11 +125,15 @@ impl Places {
             self.validation.restart();
         }
         match ask {
-            Ask::Validate { y } => {
+            Ask::Validate { y: at } | Ask::Describe { x: at } => {
                 let rows = self.validation.next(judged_on, meter.samples(), &mut site.rng);
-                let mut v = y.zeros_like();
-                meter.gradient_into(y, rows, &mut v);
-                Reply::Slope { v }
+                let mut v = at.zeros_like();
+                meter.gradient_into(at, rows, &mut v);
+                if matches!(ask, Ask::Validate { .. }) {
+                    Reply::Slope { v }
+                } else {
+                    Reply::Shape { v, curvature: even(meter.constants()) }
+                }
             }
             Ask::Compare { ahead, behind } => {
                 let rows = self.validation.next(judged_on, meter.samples(), &mut site.rng);
@@ -126,6 +142,11 @@ impl Places {
             Ask::Differentiate { .. } | Ask::Count {} => self.answer(ask, batch, site),
         }
     }
+}
+
+/// c, if the Hessian is c I everywhere: as strongly convex as it is smooth.
+fn even(constants: Constants) -> Option<f64> {
+    constants.smoothness.filter(|_| constants.smoothness == constants.convexity)
 }
 
 /// What a server does with a client that cannot judge.

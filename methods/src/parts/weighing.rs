@@ -1,9 +1,72 @@
 //! What methods that weigh clients' gradients for a target share.
 
-use motet_core::{Abort, Algorithm, Cohort, Round, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Cohort, Round, Vector, wire};
 
 use crate::parts::questions::{Ask, Reply};
-use crate::parts::{Gradients, Simplex};
+use crate::parts::{Clip, Gradients, Simplex};
+
+wire! {
+    /// What the server of one target keeps.
+    pub struct Weighed {
+        /// x
+        pub x: Vector,
+        /// w, by client number
+        pub w: Simplex,
+    }
+}
+
+impl Weighed {
+    /// Before anybody is known.
+    pub fn new(start: Vector) -> Self {
+        Self { x: start, w: Simplex::uniform(0) }
+    }
+
+    /// Everyone's gradient at x, clipped. Whoever sent none of numbers loses its weight.
+    pub fn gather<A: Algorithm<Ask = Ask, Reply = Reply>>(&mut self, round: &mut Round<'_, A>, clip: Clip) -> Result<Gradients, Abort> {
+        let gradients = clip.applied(gather_gradients(round, &self.x)?);
+        self.w.banish(round.lied());
+        Ok(gradients)
+    }
+
+    /// x ← x − γ Σ vᵢ gᵢ, with weights v of those who sent a gradient.
+    pub fn walk(&mut self, step: f64, gradients: &Gradients, v: &Simplex) {
+        self.x = gradients.step(&self.x, -step, &v.weights());
+    }
+
+    /// The same, and keeps v as the weights of those who sent a gradient; the others keep theirs.
+    pub fn step(&mut self, step: f64, gradients: &Gradients, v: &Simplex) {
+        self.walk(step, gradients, v);
+        self.w.put_back(&gradients.places(), v);
+    }
+}
+
+/// The target's own gradient; without it, the round is tried again.
+pub fn own_gradient<'a, A: Algorithm>(gradients: &'a Gradients, target: u32, round: &Round<'_, A>) -> Result<&'a Vector, Abort> {
+    let silent = Abort::Quorum { asked: round.everyone().len(), answered: gradients.len() };
+    gradients.of(ClientId(target)).ok_or(silent)
+}
+
+/// What every method for one target says alike in `impl Algorithm`; the server's state is a [`Weighed`] or has one in a field.
+macro_rules! one_target {
+    ($server:ty $(, $field:ident)?) => {
+        fn client(&self, _: &mut motet_core::Site<'_>) -> $crate::parts::questions::Places {
+            Default::default()
+        }
+
+        fn shared<'a>(&self, s: &'a $server, _: motet_core::ClientId) -> &'a motet_core::Vector {
+            &s$(.$field)?.x
+        }
+
+        fn target(&self) -> Option<motet_core::ClientId> {
+            Some(motet_core::ClientId(self.target))
+        }
+
+        fn merit(&self, s: &$server, _: motet_core::ClientId) -> Option<Vec<f64>> {
+            Some(s$(.$field)?.w.weights())
+        }
+    };
+}
+pub(crate) use one_target;
 
 /// Everyone's stochastic gradient at x, in cohort order. A gradient with NaN or infinity is as good as none.
 pub fn gather_gradients<A: Algorithm<Ask = Ask, Reply = Reply>>(round: &mut Round<'_, A>, x: &Vector) -> Result<Gradients, Abort> {

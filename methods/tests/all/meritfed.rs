@@ -51,7 +51,7 @@ impl Objective for Bowl {
 
 const ROWS: [[f64; 2]; 3] = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.5]];
 
-fn shards() -> Vec<Shard> {
+pub(crate) fn shards() -> Vec<Shard> {
     let shard = |g: [f64; 2]| Shard { validation: Some(Arc::new(Bowl(2))), ..Shard::new(Arc::new(Slope(g.to_vec()))) };
     ROWS.map(shard).into()
 }
@@ -110,7 +110,7 @@ fn angles_and_weights_of_fedadp_are_those_of_the_specification() {
     for (flavour, expected) in [("code", to_target), ("original", to_mean)] {
         let fedadp: FedAdp = method(json!({ "step": 0.1, "flavour": flavour }));
         let (_, trained) = run(&fedadp, shards(), vec![1.0, 2.0], &Plan::new(1, Seed(1)));
-        all_close(&trained.server.w.weights(), &expected);
+        all_close(&trained.server.model.w.weights(), &expected);
     }
 }
 
@@ -120,7 +120,7 @@ fn original_fedadp_smooths_angles_and_counts_examples() {
     let (_, once) = run(&fedadp, shards(), vec![1.0, 2.0], &Plan::new(1, Seed(1)));
     let (_, often) = run(&fedadp, shards(), vec![1.0, 2.0], &Plan::new(5, Seed(1)));
     // Constant gradients have constant angles, and so has their running mean.
-    all_close(&once.server.w.weights(), &often.server.w.weights());
+    all_close(&once.server.model.w.weights(), &often.server.model.w.weights());
     assert!(often.server.clients.iter().all(|c| c.heard == 5 && c.samples == 1));
     let even = fedadp.weigh(&[1.0, 1.0, 1.0], Some(&[100.0, 100.0, 200.0]));
     all_close(&even.weights(), &[0.25, 0.25, 0.5]);
@@ -187,8 +187,8 @@ fn damping_divides_the_rate_after_its_round() {
     let mut after = |mirror: &Mirror, round: u64| {
         let mut search = mirror.search(Simplex::uniform(3), round);
         let question = search.question(&x, 0.1, &g, &mut rng);
-        let motet_methods::parts::questions::Ask::Validate { y } = question else { panic!("a slope is asked for") };
-        assert!(search.learn(0.1, &g, &motet_methods::parts::questions::Reply::Slope { v: y }));
+        let Some(motet_methods::parts::questions::Ask::Validate { y }) = question else { panic!("a slope is asked for") };
+        search.learn(0, 0.1, &g, &motet_methods::parts::questions::Reply::Slope { v: y }).unwrap();
         search.weights().weights()
     };
     assert_eq!(after(&mirror, 400), after(&fast, 400));

@@ -74,7 +74,7 @@ impl Distances {
     fn sum(&self, rows: Rows<'_>) -> (Cow<'_, [f64]>, f64) {
         let add = || {
             let mut sum = vec![0.0; self.data.features().cols()];
-            let count = self.pick(rows, |row| self.data.features().entries(row, |c, v| sum[c] += v));
+            let count = self.pick(rows, |row| self.data.features().add_row(row, &mut sum));
             (sum, count)
         };
         match rows {

@@ -2,7 +2,7 @@
 
 use motet_core::{Batch, Compact, Precision, RowUpdate, Rows, Update};
 use motet_nn::elementary::{exp_single, softplus};
-use motet_nn::{gather_rows, scatter_rows};
+use motet_nn::fast;
 use serde::{Deserialize, Serialize};
 
 use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range, Vector};
@@ -97,12 +97,12 @@ impl Tagging {
     fn scores(&self, x: &[f32], entries: &[(usize, f32)], scores: &mut [f32]) {
         let (x, bias) = x.split_at(x.len() - self.tags);
         scores.copy_from_slice(bias);
-        gather_rows(entries, x, scores);
+        add_words(x, entries, scores);
     }
 
     /// Scores become slopes, times `share`.
     fn slopes(&self, example: usize, share: f32, scores: &mut [f32]) {
-        scores.iter_mut().for_each(|s| *s = share / (1.0 + exp_single(-*s)));
+        shared_chances(share, scores);
         for &tag in self.data.tags(example) {
             scores[tag as usize] -= share;
         }
@@ -141,10 +141,37 @@ impl Tagging {
 /// Where the rows of an example's words begin, and their values.
 type Words = Vec<(usize, f32)>;
 
-/// Adds `sign` times the slopes of an example to the rows of its words and to the biases.
-fn spread(sign: f32, entries: &[(usize, f32)], slopes: &[f32], words: &mut [f32], bias: &mut [f32]) {
-    scatter_rows(sign, entries, slopes, words);
-    scatter_rows(sign, &[(0, 1.0)], slopes, bias);
+fast! {
+    /// Adds the rows of an example's words to its scores.
+    fn add_words(x: &[f32], entries: &[(usize, f32)], scores: &mut [f32]) {
+        let tags = scores.len();
+        // Four words at a time: the scores are fetched and put back once for all of them.
+        let (fours, rest) = entries.as_chunks::<4>();
+        for four in fours {
+            let [a, b, c, d] = four.map(|(at, v)| (&x[at..][..tags], v));
+            for (k, s) in scores.iter_mut().enumerate() {
+                *s = *s + a.1 * a.0[k] + b.1 * b.0[k] + c.1 * c.0[k] + d.1 * d.0[k];
+            }
+        }
+        rest.iter().for_each(|&(at, v)| add(v, &x[at..][..tags], scores));
+    }
+
+    /// Scores become chances, times `share`.
+    fn shared_chances(share: f32, scores: &mut [f32]) {
+        scores.iter_mut().for_each(|s| *s = share / (1.0 + exp_single(-*s)));
+    }
+
+    /// Adds `sign` times the slopes of an example to the rows of its words and to the biases.
+    fn spread(sign: f32, entries: &[(usize, f32)], slopes: &[f32], words: &mut [f32], bias: &mut [f32]) {
+        entries.iter().for_each(|&(at, v)| add(sign * v, slopes, &mut words[at..][..slopes.len()]));
+        add(sign, slopes, bias);
+    }
+}
+
+/// to ← to + v·from
+#[inline(always)]
+fn add(v: f32, from: &[f32], to: &mut [f32]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to += v * from);
 }
 
 impl Objective for Tagging {

@@ -1,6 +1,6 @@
 //! Numbers read off the rows of one run.
 
-use motet_core::{Merit, Outcome, Row, larger_is_better};
+use motet_core::{Outcome, Row, Vector, larger_is_better};
 
 use super::ast::{Axis, Clients};
 use super::book::Run;
@@ -130,7 +130,8 @@ impl Run<'_> {
         Ok(total)
     }
 
-    /// Of the ledger's totals, the mean over rounds, or the last round's; with several targets, their mean.
+    /// Of the ledger's totals, the mean over rounds, or the last round's; with several targets, their mean. A record
+    /// counts for all rounds it stands for if they lie within the window, else for its own.
     fn merit(&self, who: &Clients, rounds: Option<Rounds>) -> Result<f64, Gap> {
         let end = self.merits.last().map_or(0, |merit| merit.round);
         let (from, to) = match rounds {
@@ -138,13 +139,14 @@ impl Run<'_> {
             Some(Rounds { from, to, last: None }) => (from, to),
             Some(Rounds { from, to, last: Some(count) }) => (from.max(end as f64 - count + 1.0), to),
         };
-        let seen = self.merits.iter().filter(|merit| (from..=to).contains(&(merit.round as f64)));
-        let totals: Vec<f64> = seen.map(|merit| weight_of(merit, who)).collect();
-        if totals.is_empty() {
-            Err(Gap::TooShort(format!("{} has no weights in these rounds", self.card.label)))
-        } else {
-            Ok(mean(&totals))
+        let (mut total, mut seen) = (0.0, 0.0);
+        for merit in self.merits.iter().filter(|merit| (from..=to).contains(&(merit.round as f64))) {
+            let whole = from <= merit.round.saturating_sub(merit.rounds.saturating_sub(1)) as f64;
+            let (weights, counts) = if whole { (merit.average(), merit.rounds as f64) } else { (&merit.weights, 1.0) };
+            total += counts * weight_of(weights, who);
+            seen += counts;
         }
+        if seen == 0.0 { Err(Gap::TooShort(format!("{} has no weights in these rounds", self.card.label))) } else { Ok(total / seen) }
     }
 
     /// Everything the rows have a number for.
@@ -221,10 +223,10 @@ fn read(row: &Row, metric: &str) -> Option<f64> {
     })
 }
 
-/// The total weight of these clients in one record; whom it does not list has none.
-fn weight_of(merit: &Merit, who: &Clients) -> f64 {
-    let listed = merit.weights.len() as u32;
-    who.clone().take_while(|client| *client < listed).map(|client| merit.weights.at(client as usize)).sum()
+/// The total weight of these clients; whom it does not list has none.
+fn weight_of(weights: &Vector, who: &Clients) -> f64 {
+    let listed = weights.len() as u32;
+    who.clone().take_while(|client| *client < listed).map(|client| weights.at(client as usize)).sum()
 }
 
 fn floored(metric: &str, value: f64) -> f64 {

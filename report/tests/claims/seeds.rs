@@ -1,6 +1,6 @@
 //! Rules about seeds, and the table of an experiment file.
 
-use motet_core::Merit;
+use motet_core::{Merit, Vector};
 use motet_report::claims::{Claims, Grade, NamedClaim, SeedRule, judge};
 use serde_json::json;
 
@@ -121,5 +121,22 @@ fn weights_are_read_from_the_merit_ledger() {
         ("weight(meritfed, clients=0, last=11) == 0.75 +- 1e-6", true),
         // Whom the ledger does not list has no weight.
         ("weight(meritfed, clients=0..99) == 1", true),
+    ]);
+}
+
+#[test]
+fn a_record_of_many_rounds_counts_for_all_of_them_where_the_window_holds_them() {
+    let mut made = Made::new();
+    made.run("fedadp", json!({}), 1, 30, &[("loss", &|_| 1.0)]);
+    for round in [0, 10, 20, 30] {
+        let mean = Some(Vector::from(vec![0.25f32, 0.75]));
+        made.0.merits.push(Merit { rounds: 10, mean, ..Merit::new(0, round, 0, &[0.5, 0.5]) });
+    }
+    made.table(&[
+        // The end is one round, and so is a window that cuts a record in two.
+        ("weight(fedadp, clients=0) == 0.5", true),
+        ("weight(fedadp, clients=0, from=20, to=20) == 0.5", true),
+        ("weight(fedadp, clients=0, last=20) == 0.25", true),
+        ("weight(fedadp, clients=0, from=15, to=30) == 3/11", true),
     ]);
 }
