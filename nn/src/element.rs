@@ -52,9 +52,9 @@ pub trait Element:
         panels::product(sizes, a, b, c);
     }
 
-    /// c = a·b or c += a·b, if it is worth doing apart from the general product.
+    /// c = scale·a·b or c += scale·a·b, if it is worth doing apart from the general product.
     #[doc(hidden)]
-    fn small_product(_: panels::Sizes, _a: Mat<'_, Self>, _b: Mat<'_, Self>, _c: &mut [Self]) -> Option<()> {
+    fn small_product(_: panels::Sizes, _scale: Self, _a: Mat<'_, Self>, _b: Mat<'_, Self>, _c: &mut [Self]) -> Option<()> {
         None
     }
 
@@ -107,8 +107,8 @@ impl Element for f32 {
     fn panel_product(sizes: panels::Sizes, a: Mat<'_, f32>, b: &[f32], c: &mut [f32]) {
         panels::product_single(sizes, a, b, c);
     }
-    fn small_product(sizes: panels::Sizes, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
-        small::product(sizes, a, b, c)
+    fn small_product(sizes: panels::Sizes, scale: f32, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
+        small::product(sizes, scale, a, b, c)
     }
 }
 

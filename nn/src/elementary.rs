@@ -66,10 +66,10 @@ pub fn exp_single(x: f32) -> f32 {
 pub fn tanh_single(x: f32) -> f32 {
     let far = 1.0 - 2.0 / (exp_single(x + x) + 1.0);
     let z = x * x;
-    let p = -5.704_988_7e-3 * z + 2.063_908_9e-2;
+    let p = -5.704_988_7e-3 * z + 2.063_909e-2;
     let p = p * z - 5.373_971_6e-2;
     let p = p * z + 1.333_144_2e-1;
-    let p = p * z - 3.333_328_2e-1;
+    let p = p * z - 3.333_328e-1;
     let near = p * z * x + x;
     if z < 0.390_625 { near } else { far }
 }

@@ -88,7 +88,7 @@ pub(crate) fn matmul_into<E: Element>(
     }
     assert!(a.reaches(m, k) && b.reaches(k, n), "the factors fit");
     let sizes = Sizes { rows: m, inner: k, columns: n, to: stride, onto: accumulate, last_first: false };
-    if scale == E::ONE && E::small_product(sizes, a, b, c).is_some() {
+    if E::small_product(sizes, scale, a, b, c).is_some() {
         return;
     }
     let at = |v: usize| v as isize;

@@ -18,8 +18,8 @@ thread_local! {
     static TURNED: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
 }
 
-/// c = a·b or c += a·b, if it is small and the machine has what it takes; `None` if that is for others to do.
-pub(crate) fn product(sizes: Sizes, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
+/// c = scale·a·b or c += scale·a·b, if it is small and the machine has what it takes; `None` if that is for others to do.
+pub(crate) fn product(sizes: Sizes, scale: f32, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
     let Sizes { rows, inner, columns, .. } = sizes;
     #[cfg(target_arch = "x86_64")]
     if rows * inner * columns <= SMALL
@@ -31,7 +31,7 @@ pub(crate) fn product(sizes: Sizes, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f
         assert!(c.len() >= (rows - 1) * sizes.to + columns && sizes.to >= columns, "the product fits");
         if b.has_rows() {
             // SAFETY: the processor has AVX2 and FMA; the assertions are all that the function asks for besides.
-            unsafe { all(sizes, a, b, c) };
+            unsafe { all(sizes, scale, a, b, c) };
         } else {
             TURNED.with_borrow_mut(|turned| {
                 turned.resize((inner * columns).max(turned.len()), 0.0);
@@ -41,7 +41,7 @@ pub(crate) fn product(sizes: Sizes, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f
                     }
                 }
                 // SAFETY: as above; the copy has `inner` rows of `columns` numbers.
-                unsafe { all(sizes, a, Mat::rows(turned, columns), c) };
+                unsafe { all(sizes, scale, a, Mat::rows(turned, columns), c) };
             });
         }
         return Some(());
@@ -55,15 +55,15 @@ pub(crate) fn product(sizes: Sizes, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f
 /// `a` has rows × inner numbers, `b` inner rows whose `columns` numbers lie side by side, `c` the rows of the result.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn all(sizes: Sizes, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) {
+unsafe fn all(sizes: Sizes, scale: f32, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) {
     let mut from = 0;
     while from < sizes.columns {
         let left = sizes.columns - from;
         // SAFETY: the caller's word, and `from` plus the width is at most `columns`.
         from += unsafe {
             match left {
-                ..=LANES => block::<1>(sizes, from, left, a, b, c),
-                _ => block::<2>(sizes, from, left.min(2 * LANES), a, b, c),
+                ..=LANES => block::<1>(sizes, scale, from, left, a, b, c),
+                _ => block::<2>(sizes, scale, from, left.min(2 * LANES), a, b, c),
             }
         };
     }
@@ -75,18 +75,27 @@ unsafe fn all(sizes: Sizes, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) {
 /// As [`all`]; `from + width` is at most `columns`, and `width` fills at least the first V − 1 registers and at most all V.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn block<const V: usize>(sizes: Sizes, from: usize, width: usize, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> usize {
+#[allow(clippy::too_many_arguments)] // those of a product, and where
+unsafe fn block<const V: usize>(
+    sizes: Sizes,
+    scale: f32,
+    from: usize,
+    width: usize,
+    a: Mat<'_, f32>,
+    b: Mat<'_, f32>,
+    c: &mut [f32],
+) -> usize {
     let mut done = 0;
     while done < sizes.rows {
         // SAFETY: the caller's word, and row `done` plus M is at most `rows`.
         done += unsafe {
             match sizes.rows - done {
-                1 => tile::<1, V>(sizes, (done, from, width), a, b, c),
-                2 => tile::<2, V>(sizes, (done, from, width), a, b, c),
-                3 => tile::<3, V>(sizes, (done, from, width), a, b, c),
-                4 => tile::<4, V>(sizes, (done, from, width), a, b, c),
-                5 => tile::<5, V>(sizes, (done, from, width), a, b, c),
-                _ => tile::<6, V>(sizes, (done, from, width), a, b, c),
+                1 => tile::<1, V>(sizes, scale, (done, from, width), a, b, c),
+                2 => tile::<2, V>(sizes, scale, (done, from, width), a, b, c),
+                3 => tile::<3, V>(sizes, scale, (done, from, width), a, b, c),
+                4 => tile::<4, V>(sizes, scale, (done, from, width), a, b, c),
+                5 => tile::<5, V>(sizes, scale, (done, from, width), a, b, c),
+                _ => tile::<6, V>(sizes, scale, (done, from, width), a, b, c),
             }
         };
     }
@@ -101,6 +110,7 @@ unsafe fn block<const V: usize>(sizes: Sizes, from: usize, width: usize, a: Mat<
 #[target_feature(enable = "avx2,fma")]
 unsafe fn tile<const M: usize, const V: usize>(
     sizes: Sizes,
+    scale: f32,
     (first, from, width): (usize, usize, usize),
     a: Mat<'_, f32>,
     b: Mat<'_, f32>,
@@ -133,7 +143,8 @@ unsafe fn tile<const M: usize, const V: usize>(
         for (r, sums) in sums.iter().enumerate() {
             for (v, sum) in sums.iter().enumerate() {
                 let to = c.as_mut_ptr().add((first + r) * sizes.to + from + v * LANES);
-                let sum = if sizes.onto { _mm256_add_ps(load(v, to), *sum) } else { *sum };
+                let sum = _mm256_mul_ps(*sum, _mm256_set1_ps(scale));
+                let sum = if sizes.onto { _mm256_add_ps(load(v, to), sum) } else { sum };
                 if partial(v) {
                     _mm256_maskstore_ps(to, mask, sum);
                 } else {
@@ -164,13 +175,13 @@ mod tests {
                 let b_way = if k < 2 { Mat::rows(&b, columns) } else { Mat::rows(&bt, inner).t() };
                 let to = columns + 3;
                 let mut c = vec![1.0; rows * to];
-                if product(Sizes { rows, inner, columns, to, onto, last_first: false }, a_way, b_way, &mut c).is_none() {
+                if product(Sizes { rows, inner, columns, to, onto, last_first: false }, 0.5, a_way, b_way, &mut c).is_none() {
                     return; // another machine: the general product is tested elsewhere
                 }
                 for (place, c) in c.iter().enumerate() {
                     let (r, column) = (place / to, place % to);
                     let sum = || (0..inner).map(|p| f64::from(a[r * inner + p] * b[p * columns + column])).sum::<f64>();
-                    let expect = if column < columns { sum() + f64::from(u8::from(onto)) } else { 1.0 };
+                    let expect = if column < columns { 0.5 * sum() + f64::from(u8::from(onto)) } else { 1.0 };
                     // Forty products of numbers below 2.5, each rounded once.
                     assert!((f64::from(*c) - expect).abs() < 1e-4, "{rows} x {inner} x {columns}, way {k}");
                 }
@@ -182,6 +193,6 @@ mod tests {
     fn large_products_are_left_to_others() {
         let (a, mut c) = (vec![1.0; 100 * 100], vec![0.0; 100 * 100]);
         let sizes = Sizes { rows: 100, inner: 100, columns: 100, to: 100, onto: false, last_first: false };
-        assert!(product(sizes, Mat::rows(&a, 100), Mat::rows(&a, 100), &mut c).is_none());
+        assert!(product(sizes, 1.0, Mat::rows(&a, 100), Mat::rows(&a, 100), &mut c).is_none());
     }
 }

@@ -3,6 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
 /// A vocabulary of word pieces.
 #[derive(Clone, Debug)]
 pub struct WordPiece {
@@ -86,13 +89,15 @@ impl WordPiece {
 /// Words, and signs one by one.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
-    for letter in text.chars().flat_map(char::to_lowercase).map(plain) {
-        if letter.is_whitespace() || letter.is_control() {
+    let cleaned = text.chars().filter(|&letter| !is_hidden(letter));
+    // Letters first, marks second: the decomposition of a capital is that of its small letter.
+    for letter in cleaned.flat_map(char::to_lowercase).nfd().filter(|&letter| !is_combining_mark(letter)) {
+        if letter.is_whitespace() {
             words.push(String::new());
-        } else if sign(letter) {
+        } else if is_sign(letter) {
             words.push(letter.into());
             words.push(String::new());
-        } else if !('\u{300}'..='\u{36f}').contains(&letter) {
+        } else {
             words.last_mut().expect("there is always a last word").push(letter);
         }
     }
@@ -100,30 +105,20 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Punctuation, and each letter of the scripts that put no spaces between words.
-fn sign(letter: char) -> bool {
+/// Punctuation of the scripts in common use, and each letter of those that put no spaces between words.
+fn is_sign(letter: char) -> bool {
     letter.is_ascii_punctuation()
-        || matches!(letter, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{a1}' | '\u{a7}' | '\u{ab}' | '\u{b6}' | '\u{b7}' | '\u{bb}' | '\u{bf}' | '\u{3001}'..='\u{3003}')
+        || matches!(letter, '\u{a1}' | '\u{a7}' | '\u{ab}' | '\u{b6}' | '\u{b7}' | '\u{bb}' | '\u{bf}') // Latin
+        || matches!(letter, '\u{55a}'..='\u{55f}' | '\u{589}' | '\u{58a}' | '\u{5be}' | '\u{5c0}' | '\u{5c3}' | '\u{5c6}' | '\u{5f3}' | '\u{5f4}') // Armenian, Hebrew
+        || matches!(letter, '\u{60c}' | '\u{60d}' | '\u{61b}' | '\u{61e}' | '\u{61f}' | '\u{66a}'..='\u{66d}' | '\u{6d4}' | '\u{964}' | '\u{965}') // Arabic, Devanagari
+        || matches!(letter, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{2043}' | '\u{2045}'..='\u{2051}' | '\u{2053}'..='\u{205e}') // general
+        || matches!(letter, '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3011}' | '\u{3014}'..='\u{301f}' | '\u{30fb}' | '\u{fe30}'..='\u{fe52}') // Chinese, Japanese
+        || matches!(letter, '\u{ff01}'..='\u{ff03}' | '\u{ff05}'..='\u{ff0a}' | '\u{ff0c}'..='\u{ff0f}' | '\u{ff1a}' | '\u{ff1b}' | '\u{ff1f}' | '\u{ff20}' | '\u{ff5f}'..='\u{ff65}') // wide and narrow forms
         || matches!(letter, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{f900}'..='\u{faff}')
 }
 
-/// Without its accent, for the letters of western European languages.
-fn plain(letter: char) -> char {
-    match letter {
-        'à'..='å' | 'ā' | 'ă' | 'ą' => 'a',
-        'ç' | 'ć' | 'č' => 'c',
-        'ď' => 'd',
-        'è'..='ë' | 'ē' | 'ė' | 'ę' | 'ě' => 'e',
-        'ğ' => 'g',
-        'ì'..='ï' | 'ī' | 'į' => 'i',
-        'ñ' | 'ń' | 'ň' => 'n',
-        'ò'..='ö' | 'ō' | 'ő' => 'o',
-        'ř' => 'r',
-        'ś' | 'š' | 'ş' => 's',
-        'ť' => 't',
-        'ù'..='ü' | 'ū' | 'ů' | 'ű' => 'u',
-        'ý' | 'ÿ' => 'y',
-        'ź' | 'ż' | 'ž' => 'z',
-        other => other,
-    }
+/// Characters that are not there to be seen: controls, marks of direction, joiners.
+fn is_hidden(letter: char) -> bool {
+    letter.is_control() && !letter.is_whitespace()
+        || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}' | '\u{feff}' | '\u{fffd}')
 }

@@ -6,3 +6,4 @@ mod derivatives;
 mod files;
 mod models;
 mod pytorch;
+mod wordpiece;

@@ -80,9 +80,10 @@ impl Network {
     }
 
     /// Fills the workspace with rows of the data.
-    fn gather(&self, rows: impl Iterator<Item = usize>, room: &mut Workspace<f32>) {
+    fn gather(&self, rows: impl Iterator<Item = usize> + Clone, room: &mut Workspace<f32>) {
         room.inputs.clear();
         room.targets.clear();
+        task::fetch(&self.data, rows.clone());
         for row in rows {
             self.task.add(&self.data, row, &self.layers, room);
         }
