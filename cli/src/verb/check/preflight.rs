@@ -95,7 +95,7 @@ fn touched(n: u64, met: u64, trial: u64, rounds: u64) -> u64 {
     let (n, met) = (n as f64, met as f64);
     // (1 − c/n)^trial is the share not met yet.
     let missed = (1.0 - met / n).powf(rounds as f64 / trial as f64);
-    (n * (1.0 - missed)).ceil() as u64
+    (n * (1.0 - missed)).round() as u64
 }
 
 /// Why it cannot fit, if it cannot.
