@@ -12,6 +12,9 @@ pub(super) const BLOCK: usize = 4096;
 const ADDED: usize = 5;
 /// Interleaved partial sums of an inner product.
 const LANES: usize = 8;
+/// Columns whose products are summed in the rows' own precision before they are widened: 32 in each lane, which costs no digit
+/// of a gradient in single precision, and widening every product would take longer than reading it.
+const RUN: usize = 32 * LANES;
 
 /// A number of either precision.
 pub(super) trait Number: Copy + Into<f64> + Mul<Output = Self> + Add<Output = Self> {
@@ -86,34 +89,42 @@ fn dot_rows<T: Number>(rows: &[&[T]], block: std::ops::Range<usize>, v: &[T], su
 }
 
 fn dot_one<T: Number>(g: &[T], v: &[T], sums: &mut [f64; LANES]) {
-    let mut a = *sums;
-    let ((gs, g_rest), (vs, v_rest)) = (g.as_chunks::<LANES>(), v.as_chunks::<LANES>());
-    for (g, v) in gs.iter().zip(vs) {
-        for l in 0..LANES {
-            a[l] += g[l].into() * v[l].into();
+    for (g, v) in g.chunks(RUN).zip(v.chunks(RUN)) {
+        let mut a = [T::of(0.0); LANES];
+        let ((gs, g_rest), (vs, v_rest)) = (g.as_chunks::<LANES>(), v.as_chunks::<LANES>());
+        for (g, v) in gs.iter().zip(vs) {
+            for l in 0..LANES {
+                a[l] = a[l] + g[l] * v[l];
+            }
         }
+        for (l, (g, v)) in g_rest.iter().zip(v_rest).enumerate() {
+            a[l] = a[l] + *g * *v;
+        }
+        widen(a, sums);
     }
-    for (l, (g, v)) in g_rest.iter().zip(v_rest).enumerate() {
-        a[l] += (*g).into() * (*v).into();
-    }
-    *sums = a;
 }
 
-/// Two rows at once share what is read of v; with more, the partial sums no longer fit into sixteen registers.
+/// Two rows at once share what is read of v.
 fn dot_two<T: Number>(g: &[T], h: &[T], v: &[T], sums: &mut [[f64; LANES]; 2]) {
-    let [mut a, mut b] = *sums;
-    let ((gs, g_rest), (hs, h_rest), (vs, v_rest)) = (g.as_chunks::<LANES>(), h.as_chunks::<LANES>(), v.as_chunks::<LANES>());
-    for ((g, h), v) in gs.iter().zip(hs).zip(vs) {
-        for l in 0..LANES {
-            let v = v[l].into();
-            a[l] += g[l].into() * v;
-            b[l] += h[l].into() * v;
+    for ((g, h), v) in g.chunks(RUN).zip(h.chunks(RUN)).zip(v.chunks(RUN)) {
+        let (mut a, mut b) = ([T::of(0.0); LANES], [T::of(0.0); LANES]);
+        let ((gs, g_rest), (hs, h_rest), (vs, v_rest)) = (g.as_chunks::<LANES>(), h.as_chunks::<LANES>(), v.as_chunks::<LANES>());
+        for ((g, h), v) in gs.iter().zip(hs).zip(vs) {
+            for l in 0..LANES {
+                a[l] = a[l] + g[l] * v[l];
+                b[l] = b[l] + h[l] * v[l];
+            }
         }
+        for (l, ((g, h), v)) in g_rest.iter().zip(h_rest).zip(v_rest).enumerate() {
+            a[l] = a[l] + *g * *v;
+            b[l] = b[l] + *h * *v;
+        }
+        widen(a, &mut sums[0]);
+        widen(b, &mut sums[1]);
     }
-    for (l, ((g, h), v)) in g_rest.iter().zip(h_rest).zip(v_rest).enumerate() {
-        let v = (*v).into();
-        a[l] += (*g).into() * v;
-        b[l] += (*h).into() * v;
-    }
-    *sums = [a, b];
+}
+
+#[inline(always)]
+fn widen<T: Number>(run: [T; LANES], sums: &mut [f64; LANES]) {
+    sums.iter_mut().zip(run).for_each(|(sum, run)| *sum += run.into());
 }
