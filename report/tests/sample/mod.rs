@@ -119,6 +119,7 @@ fn row(card: &RunCard, alpha: f64, round: u64) -> Row {
         attempts: 1,
         notes: Metrics::new(),
         seconds: Some(0.4 + 0.011 * round as f64),
+        ..Row::default()
     }
 }
 
