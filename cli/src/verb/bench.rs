@@ -74,7 +74,7 @@ struct Timing {
     /// 10⁹ operations a second, where their number is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     gflops: Option<f64>,
-    /// The same of matrix products alone, on the same threads just before.
+    /// The same of matrix products alone, on the same threads just after.
     #[serde(skip_serializing_if = "Option::is_none")]
     sgemm_gflops: Option<f64>,
 }
