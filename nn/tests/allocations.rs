@@ -3,6 +3,8 @@
 //! A program of its own, since an allocator counts for the whole of it. Products here are small enough to be ours: the
 //! general one of the `gemm` crate takes packing room of its own on every call.
 
+// The kernel of small products is written for this processor.
+#![cfg(target_arch = "x86_64")]
 // The allocator's contract is the system's, to which every call is handed on unchanged.
 #![allow(unsafe_code, clippy::unwrap_used)]
 
