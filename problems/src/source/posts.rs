@@ -16,6 +16,7 @@ use std::sync::Arc;
 use motet_core::{ClientId, Fraction, Population, Precision, Rng, Roster, Seed, Shard, Vector};
 use motet_nn::elementary::exp;
 
+use super::tags::{five_hundred, half, ten_thousand};
 use super::{Material, Place};
 use crate::dataset::{Dataset, Examples, Targets};
 use crate::dice::{self, Step};
@@ -44,17 +45,8 @@ keys! {
     }
 }
 
-fn ten_thousand() -> NonZeroU32 {
-    NonZeroU32::MIN.saturating_add(9_999)
-}
-fn five_hundred() -> NonZeroU32 {
-    NonZeroU32::MIN.saturating_add(499)
-}
 fn most_posts() -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(127)
-}
-fn half() -> Fraction {
-    Fraction::new(0.5).expect("a half is a fraction")
 }
 
 /// Words that belong to a tag, and tags that belong to a user.

@@ -35,13 +35,13 @@ keys! {
     }
 }
 
-fn ten_thousand() -> NonZeroU32 {
+pub(super) fn ten_thousand() -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(9_999)
 }
-fn five_hundred() -> NonZeroU32 {
+pub(super) fn five_hundred() -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(499)
 }
-fn half() -> Fraction {
+pub(super) fn half() -> Fraction {
     Fraction::new(0.5).expect("a half is a fraction")
 }
 
