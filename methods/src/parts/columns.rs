@@ -3,9 +3,11 @@
 //! Rows are taken several at a time, so that what is shared by them stays in registers; sums have one fixed order
 //! whatever the width of the machine's registers.
 
-use std::ops::{Add, Mul, Range};
+use std::ops::Range;
 
 use motet_core::fast;
+
+use super::number::Number;
 
 /// Columns that are worked on together: what is shared by the rows (64 kB in single precision) stays in the second-level
 /// cache, and each row is read for long enough that the processor reads ahead.
@@ -17,23 +19,6 @@ const LANES: usize = 8;
 /// Columns whose products are summed in the rows' own precision before they are widened: 32 in each lane, which costs no digit
 /// of a gradient in single precision, and widening every product would take longer than reading it.
 const RUN: usize = 32 * LANES;
-
-/// A number of either precision.
-pub(super) trait Number: Copy + Into<f64> + Mul<Output = Self> + Add<Output = Self> {
-    fn of(value: f64) -> Self;
-}
-
-impl Number for f64 {
-    fn of(value: f64) -> f64 {
-        value
-    }
-}
-
-impl Number for f32 {
-    fn of(value: f64) -> f32 {
-        value as f32
-    }
-}
 
 fn blocks(dim: usize) -> impl Iterator<Item = Range<usize>> {
     (0..dim).step_by(BLOCK).map(move |from| from..dim.min(from + BLOCK))

@@ -2,7 +2,8 @@
 
 use motet_core::{ClientId, Precision, Vector, View};
 
-use super::columns::{self, Number};
+use super::columns;
+use super::number::Number;
 
 /// Rows gᵢ, by the client that sent each, in cohort order. Rows are kept where they arrived, unless they are brought together.
 #[derive(Clone, Debug, Default)]
