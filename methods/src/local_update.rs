@@ -303,6 +303,7 @@ impl<P: Preset> Algorithm for Family<P> {
             return Ok(());
         }
         let q = mean.finish_update();
+        round.decide();
         match &self.recipe.server {
             Rule::Optimiser(optimiser) => optimiser.apply_update(&mut s.x, &q, eta, &mut s.momenta), // line 8
             _ => {
