@@ -41,6 +41,16 @@ pub enum ProblemError {
         /// What is wrong there.
         fault: LineFault,
     },
+    /// A place of a file is not as its form wants it.
+    #[error("{file}, {place}: {what}")]
+    Odd {
+        /// Name of the file.
+        file: String,
+        /// A line, a byte, a row, an element.
+        place: String,
+        /// What is there, and what would be right.
+        what: String,
+    },
     /// The labels of a file are fewer than the experiment says.
     #[error("{file}: {found} distinct label(s) in the whole file, but classes = {expected}")]
     TooFewClasses {

@@ -55,7 +55,7 @@ impl Problem {
         let mut problem = match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
             Stock::Population { population, start } => Self::of_population(config, population, start),
-            Stock::Examples(dealt) => Self::of_examples(config, dealt, folders, Seed(config.seed_of(run))),
+            Stock::Examples(dealt) => Self::of_examples(config, *dealt, folders, Seed(config.seed_of(run))),
         }?;
         let clients = problem.shards.len();
         match config.byzantine {
@@ -213,7 +213,7 @@ impl Population for Known {
 enum Stock {
     Functions { shards: Vec<Shard>, start: Vector },
     Population { population: Arc<dyn Population>, start: Vector },
-    Examples(Dealt),
+    Examples(Box<Dealt>),
 }
 
 impl Stock {
@@ -242,7 +242,7 @@ impl Stock {
                     None if dataset.keys.is_some() => Split::Natural(Natural::default()),
                     None => return Err(ProblemError::Missing { section: "split", kind }),
                 };
-                Ok(Stock::Examples(Dealt::new(dataset, inputs, &split, config, seed)?))
+                Ok(Stock::Examples(Box::new(Dealt::new(dataset, inputs, &split, config, seed)?)))
             }
         }
     }
