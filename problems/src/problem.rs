@@ -221,7 +221,7 @@ impl Stock {
                     None => return Err(ProblemError::Missing { section: "split", kind }),
                 };
                 let partition = split.deal(&dataset, &mut dice::shared(seed, Step::Split))?;
-                let parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, seed)?;
+                let parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, Seed(config.draw_of(run).1))?;
                 Ok(Stock::Examples(Dealt { dataset, parts, left_out: partition.left_out, split: split.name(), inputs }))
             }
         }

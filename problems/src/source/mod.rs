@@ -6,6 +6,7 @@ mod images;
 mod libsvm;
 pub(crate) mod open;
 mod posts;
+mod sine;
 mod synthetic;
 mod tags;
 mod text;
@@ -26,6 +27,7 @@ pub use images::SyntheticImages;
 pub use libsvm::{LabelMode, Libsvm};
 use motet_core::Card;
 pub use posts::SyntheticPosts;
+pub use sine::Sine;
 pub use synthetic::Synthetic;
 pub use tags::SyntheticTags;
 pub use text::SyntheticText;
@@ -130,6 +132,7 @@ sources! {
     "synthetic-text" => SyntheticText,
     "synthetic-tags" => SyntheticTags,
     "synthetic-posts" => SyntheticPosts,
+    "sine" => Sine,
     "quadratics" => Quadratics,
     "mean-estimation" => MeanGroups,
     "q2" => Q2,
