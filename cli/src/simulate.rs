@@ -175,8 +175,10 @@ impl<'a> Simulation<'a> {
             }
             Role::Retrained { of } => {
                 entry.params = cards[of].params.clone();
-                let picked = clients.iter().filter(|row| row.run == of).filter_map(|row| row.metrics.get("alpha"));
-                let alpha = json!({ "per_client": picked.collect::<Vec<_>>() });
+                let picked = clients.iter().filter(|row| row.run == of).filter_map(|row| row.metrics.get("alpha").copied());
+                // Whoever never trained is given what the others began with.
+                let (start, unseen) = (entry.pick.map_or(0.5, |rule| *rule.start), self.problems[planned.problem].problem.unseen);
+                let alpha = json!({ "per_client": picked.chain((0..unseen).map(|_| start)).collect::<Vec<f64>>() });
                 entry.params.insert("alpha".into(), alpha.clone());
                 entry.pick = None;
                 cards[run].chosen = cards[of].chosen.clone();

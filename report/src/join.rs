@@ -75,6 +75,8 @@ pub enum Advice {
 pub struct Candidate {
     /// Which client.
     pub client: u32,
+    /// What the source calls it, where it has a name.
+    pub name: Option<String>,
     /// Its training examples, on average over splits.
     pub examples: f64,
     /// Splits compared.
@@ -181,7 +183,9 @@ pub fn candidates(comparison: &Comparison<'_>, metric: &str) -> Vec<Candidate> {
                 sent: mean(&group.runs.iter().map(sent).collect::<Vec<_>>()),
             })
         });
-        Candidate { client, examples: mean(&examples[&client]), splits: splits.min(alone.len()), offers: offers.collect() }
+        let name = comparison.groups.iter().flat_map(|g| &g.runs).flat_map(|r| &r.clients).find(|row| row.client == client);
+        let name = name.and_then(|row| row.name.clone());
+        Candidate { client, name, examples: mean(&examples[&client]), splits: splits.min(alone.len()), offers: offers.collect() }
     };
     clients.into_iter().map(candidate).filter(|c| c.offers.len() > 1).collect()
 }

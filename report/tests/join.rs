@@ -33,7 +33,7 @@ fn records(splits: usize) -> Records {
             for client in 0..3u32 {
                 let k = client as usize;
                 let metrics = [("test.loss".to_owned(), loss[k] + hard + luck[k])].into();
-                records.clients.push(ClientRow { run, client, examples: 40, metrics });
+                records.clients.push(ClientRow { run, client, name: (client == 2).then(|| "Zürich".into()), examples: 40, metrics });
             }
             summary.runs.push(RunSummary {
                 label,
@@ -84,6 +84,7 @@ fn the_page_shows_each_client_in_a_browser() {
     render(&[("join".into(), records(5))], folder.path()).unwrap();
     let page = folder.path().join("report.html");
     let text = fs::read_to_string(&page).unwrap();
+    assert!(text.contains("<td class=\"word\">Zürich</td>"), "clients go by their names");
     assert!(text.contains("Should I join?") && text.contains("1 of 3 clients gain by joining, 1 lose, and for 1 there is no evidence"));
     let press = r##"<script>
 const shown = () => Array.from(document.querySelectorAll("#join .panel")).filter((p) => !p.hidden);

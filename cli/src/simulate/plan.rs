@@ -128,7 +128,7 @@ impl<'a> Plans<'a> {
         let base = &self.experiment.methods[method];
         let entry = candidate.and_then(|k| Some(&base.tune.as_ref()?.candidates.get(k)?.1)).unwrap_or(base);
         let built = &self.problems[problem];
-        if let Some(reason) = visit(entry, Fits { roster: built.problem.population.roster() })? {
+        if let Some(reason) = visit(entry, Fits { roster: built.problem.population.roster(), unseen: built.problem.unseen })? {
             return Err(self.unsuited(&entry.key, reason));
         }
         if let Some(rule) = entry.pick {
@@ -188,15 +188,20 @@ impl Visitor for Shares {
 /// Does a method fit the number of clients?
 struct Fits {
     roster: Roster,
+    unseen: u32,
 }
 
 impl Visitor for Fits {
     type Out = Option<String>;
     fn visit<M: Method>(self, method: M) -> Self::Out {
-        method.refuse(match &self.roster {
+        let clients = match &self.roster {
             Roster::Listed(ids) => Some(ids.len() as u32),
             Roster::Counted(n) => Some(*n),
             Roster::Unbounded => None,
-        })
+        };
+        // What is listed for each client must be there for the unseen too.
+        let all = clients.filter(|_| self.unseen > 0).map(|n| n + self.unseen);
+        let unseen = || Some(format!("{} (counting {} unseen clients)", method.refuse(Some(all?))?, self.unseen));
+        method.refuse(clients).or_else(unseen)
     }
 }

@@ -77,6 +77,7 @@ impl Visitor for Simulate<'_, '_> {
             rhythm: experiment.run.rhythm(),
             look: Look { test: self.card.trial.is_none(), ..experiment.run.look() },
             probe_clients: experiment.run.probe.clients,
+            unseen: built.problem.unseen_ids(),
             coordinates: experiment.run.probe.coordinates,
             reference,
             stop: experiment.run.stops(),
@@ -186,6 +187,7 @@ impl Simulate<'_, '_> {
         fleet: &mut dyn Fleet<M>,
     ) -> Result<Vec<ClientRow>, Error> {
         let built = &self.of.problems[self.planned.problem];
+        let names = &built.problem.census.clients;
         // Everyone picks, whoever is measured on the way.
         let ids = if self.picks { built.judged(&Plan { probe_clients: None, ..plan.clone() }) } else { built.judged(plan) };
         let look = Look { gradient: false, pick: self.picks, model: self.of.experiment.run.models, ..plan.look };
@@ -195,7 +197,8 @@ impl Simulate<'_, '_> {
         let probed = fleet.probe(&probe, &mut |id, score| {
             let mut metrics = Metrics::from([("loss".to_owned(), score.loss)]);
             metrics.extend(score.metrics.iter().map(|(name, value, _)| (name.to_string(), *value)));
-            rows.push(ClientRow { run: self.run, client: id.0, examples: score.examples, metrics });
+            let name = names.get(id.0 as usize).and_then(|household| household.name.clone());
+            rows.push(ClientRow { run: self.run, client: id.0, name, examples: score.examples, metrics });
             models.extend(score.model.map(|model| (id, model)));
         });
         probed.map_err(|source| Error::Run {

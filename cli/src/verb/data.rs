@@ -80,13 +80,20 @@ fn page(census: &Census) -> String {
     if census.left_out > 0 {
         text.push_str(&format!(", {} examples left out", census.left_out));
     }
+    if !census.unseen.is_empty() {
+        text.push_str(&format!(", {} clients never train", census.unseen.len()));
+    }
     text.push_str("\n  client   train  validation    test  labels\n");
     let most = census.clients.iter().flat_map(|c| &c.labels).copied().max().unwrap_or(1).max(1);
     for (k, client) in census.clients.iter().enumerate().take(LISTED) {
         let bars: String = client.labels.iter().map(|&n| bar(n, most)).collect();
         text.push_str(&format!(
-            "  {k:>6}  {:>6}  {:>10}  {:>6}  {bars} {:?}\n",
-            client.train, client.validation, client.test, client.labels
+            "  {k:>6}  {:>6}  {:>10}  {:>6}  {bars} {:?}{}\n",
+            client.train,
+            client.validation,
+            client.test,
+            client.labels,
+            client.name.as_ref().map_or_else(String::new, |name| format!("  {name}"))
         ));
     }
     if census.clients.len() > LISTED {

@@ -49,7 +49,7 @@ impl PredictArgs {
             Some(classes) => Targets::Classes { labels: vec![0; count], classes },
             None => Targets::Numbers(vec![0.0; count]),
         };
-        let examples = Examples::new(Dataset { features, targets, keys: None }).map_err(|e| wrong(&self.data, e))?;
+        let examples = Examples::new(Dataset::new(features, targets)).map_err(|e| wrong(&self.data, e))?;
         let examples = Arc::new(examples);
         let dim = passport.model.dim(&examples).map_err(|e| wrong(&self.model, e))?;
         if dim != x.len() {

@@ -62,6 +62,6 @@ impl Sine {
             }
         }
         let features = Matrix::Dense(Dense { cols: 1, values });
-        Ok(Material::Examples { dataset: Dataset { features, targets: Targets::Numbers(numbers), keys: Some(keys) }, inputs: Vec::new() })
+        Ok(Material::Examples { dataset: Dataset::new(features, Targets::Numbers(numbers)).from_clients(keys), inputs: Vec::new() })
     }
 }

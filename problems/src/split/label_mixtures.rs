@@ -11,15 +11,17 @@
 //! ] }
 //! ```
 //!
-//! Examples that no group wants are left out.
+//! Examples that no group wants are left out. Where the source gives rows for test, a group may take some of each of its
+//! labels to choose on, and the rest to be judged on: `validation = 300, test = "rest"`. If no group does, they are dealt
+//! in proportion to what clients train on.
 
 use std::num::NonZeroU32;
 
 use motet_core::{Probability, Rng};
 use serde::{Deserialize, Serialize};
 
-use super::{Partition, rows_by_class};
-use crate::dataset::Dataset;
+use super::{Extra, Partition, rows_by_class};
+use crate::dataset::{Dataset, Lot, Targets};
 use crate::error::ProblemError;
 use crate::keys::keys;
 
@@ -42,6 +44,20 @@ pub struct MixtureGroup {
     pub clients: NonZeroU32,
     /// What they have.
     pub mix: Vec<MixturePart>,
+    /// Of each of their labels, so many of the rows that the source gives for test are theirs to choose on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<NonZeroU32>,
+    /// The others of these labels are theirs to be judged on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<Rest>,
+}
+
+/// What is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rest {
+    /// `"rest"`
+    #[serde(rename = "rest")]
+    Rest,
 }
 
 /// A part of a mixture.
@@ -75,7 +91,41 @@ impl LabelMixtures {
                 clients.push(pools.iter_mut().zip(&needs).flat_map(take).collect());
             }
         }
-        Ok(Partition::new(clients, data.len()))
+        Ok(Partition { extras: self.extras(data, rng)?, ..Partition::new(clients, data.len()) })
+    }
+
+    /// What groups take of the rows that the source gives for test; nothing if no group says so.
+    fn extras(&self, data: &Dataset, rng: &mut Rng) -> Result<Vec<Extra>, ProblemError> {
+        let asks = |group: &MixtureGroup| group.validation.is_some() || group.test.is_some();
+        let Targets::Classes { labels, classes } = &data.targets else { return Ok(Vec::new()) };
+        if !self.groups.iter().any(asks) {
+            return Ok(Vec::new());
+        }
+        let mut pools = vec![Vec::new(); *classes as usize];
+        data.rows_for(Lot::Test).into_iter().for_each(|row| pools[labels[row as usize] as usize].push(row));
+        pools.iter_mut().for_each(|pool| rng.shuffle(pool));
+        let mut extras = Vec::new();
+        for group in &self.groups {
+            let mut own: Vec<u32> = group.mix.iter().flat_map(|part| &part.labels).copied().collect();
+            own.sort_unstable();
+            own.dedup();
+            let (mut takers, clients) = (vec![Extra::default(); group.clients.get() as usize], group.clients.get() as usize);
+            for label in own.into_iter().filter(|_| asks(group)) {
+                let (pool, each) = (&mut pools[label as usize], group.validation.map_or(0, |each| each.get() as usize));
+                if each * clients > pool.len() || (group.test.is_some() && each * clients == pool.len()) {
+                    let wanted = format!("of label {label} the source gives {} for test, and {clients} client(s) share them", pool.len());
+                    return Err(ProblemError::Value { key: "split.groups.validation", value: each.to_string(), wanted });
+                }
+                takers.iter_mut().for_each(|taker| taker.validation.extend(pool.drain(..each)));
+                if group.test.is_some() {
+                    for (k, row) in pool.drain(..).enumerate() {
+                        takers[k % clients].test.push(row);
+                    }
+                }
+            }
+            extras.append(&mut takers);
+        }
+        Ok(extras)
     }
 
     fn check(&self, classes: usize) -> Result<(), ProblemError> {

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use motet_core::Rng;
 
-use super::Partition;
-use crate::dataset::Dataset;
+use super::{Partition, given};
+use crate::dataset::{Dataset, Lot};
 use crate::error::ProblemError;
 use crate::keys::keys;
 
@@ -36,10 +36,11 @@ impl Natural {
     pub(super) fn deal(&self, data: &Dataset, _rng: &mut Rng) -> Result<Partition, ProblemError> {
         let keys = data.keys.as_ref().ok_or(ProblemError::NoKeys)?;
         let mut by_key: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (row, &key) in keys.iter().enumerate() {
-            by_key.entry(key).or_default().push(row as u32);
+        for row in data.rows_for(Lot::Train) {
+            by_key.entry(keys[row as usize]).or_default().push(row);
         }
-        let mut clients: Vec<Vec<u32>> = by_key.into_values().filter(|rows| rows.len() >= self.min.get() as usize).collect();
+        let least = self.min.get() as usize;
+        let mut clients: Vec<(u32, Vec<u32>)> = by_key.into_iter().filter(|(_, rows)| rows.len() >= least).collect();
         let there = clients.len();
         let short = |key, value: u32| {
             let wanted = format!("the source has {there} client(s) with at least {} example(s)", self.min);
@@ -51,6 +52,9 @@ impl Natural {
             None if there == 0 => return short("split.min", self.min.get()),
             None => {}
         }
-        Ok(Partition::new(clients, data.len()))
+        let (keys, rows): (Vec<u32>, Vec<Vec<u32>>) = clients.into_iter().unzip();
+        let (extras, strangers) = given::by_key(data, &keys);
+        let strangers = strangers.into_values().filter(|rows| rows.len() >= least).collect();
+        Ok(Partition { extras, strangers, ..Partition::new(rows, data.len()) })
     }
 }

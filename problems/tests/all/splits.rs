@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 fn data(labels: Vec<u32>, classes: u32, keys: Option<Vec<u32>>) -> Dataset {
     let features = Matrix::Dense(Dense { cols: 1, values: vec![0.0; labels.len()] });
-    Dataset { features, targets: Targets::Classes { labels, classes }, keys }
+    Dataset { keys, ..Dataset::new(features, Targets::Classes { labels, classes }) }
 }
 
 fn split(json: &str) -> Split {

@@ -46,7 +46,7 @@ const NOTE: &str = "A gain is how much better a way is than the client's own mod
      evidence either way. Of several runs of one way the one with the best validation loss stands for it.";
 
 fn name(candidate: &Candidate) -> String {
-    format!("client {}", candidate.client)
+    candidate.name.clone().unwrap_or_else(|| format!("client {}", candidate.client))
 }
 
 fn answer(advice: Advice) -> (&'static str, String) {

@@ -71,7 +71,7 @@ impl Exam for NetworkExam {
         let mut all = Vec::with_capacity(self.rows.len() * self.network.layers.output().len());
         self.network.with_room(|room| {
             for from in self.rows.clone().step_by(CHUNK) {
-                self.network.gather(from..(from + CHUNK).min(self.rows.end), room);
+                self.network.gather(from..(from + CHUNK).min(self.rows.end), None, room);
                 all.extend(self.network.layers.scores(x.f32s(), None, room).iter().map(|s| f64::from(*s)));
             }
         });
@@ -89,7 +89,7 @@ impl Exam for NetworkExam {
             let whole = self.network.buffers.is_some() && buffers.is_none();
             for from in self.rows.clone().step_by(if whole { self.rows.len() } else { CHUNK }) {
                 let to = if whole { self.rows.end } else { (from + CHUNK).min(self.rows.end) };
-                self.network.gather(from..to, room);
+                self.network.gather(from..to, None, room);
                 let targets = room.targets.clone();
                 let running = buffers.as_mut().map(|buffers| buffers.f32s_mut());
                 let scores = layers.scores(x, running, room);
