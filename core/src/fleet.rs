@@ -227,6 +227,8 @@ wire! {
         pub test: bool,
         /// The personal model itself.
         pub model: bool,
+        /// αᵢ as the client would pick it on its validation data, and everything else of the model with that αᵢ.
+        pub pick: bool,
     }
 }
 

@@ -242,7 +242,7 @@ impl Stock {
                     None if dataset.keys.is_some() => Split::Natural(Natural::default()),
                     None => return Err(ProblemError::Missing { section: "split", kind }),
                 };
-                Ok(Stock::Examples(Box::new(Dealt::new(dataset, inputs, &split, config, seed)?)))
+                Ok(Stock::Examples(Box::new(Dealt::new(dataset, inputs, &split, config, run)?)))
             }
         }
     }

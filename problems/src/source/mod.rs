@@ -15,6 +15,7 @@ pub(crate) mod open;
 mod pickle;
 mod picture;
 mod posts;
+mod sine;
 mod synthetic;
 mod tags;
 mod text;
@@ -42,6 +43,7 @@ use motet_core::Card;
 pub use npz::Npz;
 pub use omniglot::Omniglot;
 pub use posts::SyntheticPosts;
+pub use sine::Sine;
 pub use synthetic::Synthetic;
 pub use tags::SyntheticTags;
 pub use text::SyntheticText;
@@ -161,6 +163,7 @@ sources! {
     "synthetic-text" => SyntheticText,
     "synthetic-tags" => SyntheticTags,
     "synthetic-posts" => SyntheticPosts,
+    "sine" => Sine,
     "quadratics" => Quadratics,
     "mean-estimation" => MeanGroups,
     "q2" => Q2,
