@@ -14,6 +14,7 @@ use crate::error::ProblemError;
 use crate::holdout::Parts;
 use crate::matrix::{Indices, Matrix};
 use crate::model::Fitted;
+use crate::prepare::prepare;
 use crate::problem_config::ProblemConfig;
 use crate::source::open::open;
 use crate::source::{Material, Place};
@@ -202,7 +203,7 @@ impl Stock {
     fn gather(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
         let (kind, seed) = (config.source.name(), Seed(config.seed_of(run)));
         let material = config.source.load(&Place { folders, seed })?;
-        if !matches!(material, Material::Examples { .. }) {
+        if !matches!(material, Material::Examples { .. } | Material::Table { .. }) {
             let sections =
                 [("split", config.split.is_some()), ("holdout", config.holdout.is_some()), ("weights", config.weights.is_some())];
             for (section, given) in sections {
@@ -214,17 +215,25 @@ impl Stock {
         match material {
             Material::Functions { shards, start } => Ok(Stock::Functions { shards, start }),
             Material::Population { population, start } => Ok(Stock::Population { population, start }),
-            Material::Examples { dataset, inputs } => {
-                let split = match &config.split {
-                    Some(split) => split.clone(),
-                    None if dataset.keys.is_some() => Split::Natural(Natural::default()),
-                    None => return Err(ProblemError::Missing { section: "split", kind }),
-                };
-                let partition = split.deal(&dataset, &mut dice::shared(seed, Step::Split))?;
-                let parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, seed)?;
-                Ok(Stock::Examples(Dealt { dataset, parts, left_out: partition.left_out, split: split.name(), inputs }))
+            Material::Examples { dataset, inputs } => Self::dealt(config, dataset, inputs, seed).map(Stock::Examples),
+            Material::Table { dataset, columns, inputs } => {
+                let mut dealt = Self::dealt(config, dataset, inputs, seed)?;
+                prepare(&mut dealt.dataset, &columns, &dealt.parts);
+                Ok(Stock::Examples(dealt))
             }
         }
+    }
+
+    /// Who gets what.
+    fn dealt(config: &ProblemConfig, dataset: Dataset, inputs: Vec<Input>, seed: Seed) -> Result<Dealt, ProblemError> {
+        let split = match &config.split {
+            Some(split) => split.clone(),
+            None if dataset.keys.is_some() => Split::Natural(Natural::default()),
+            None => return Err(ProblemError::Missing { section: "split", kind: config.source.name() }),
+        };
+        let partition = split.deal(&dataset, &mut dice::shared(seed, Step::Split))?;
+        let parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, seed)?;
+        Ok(Dealt { dataset, parts, left_out: partition.left_out, split: split.name(), inputs })
     }
 }
 

@@ -2,13 +2,20 @@
 
 mod curvatures;
 mod gaussian_classes;
+mod goemotions;
+mod heart;
 mod images;
 mod libsvm;
+mod markup;
 pub(crate) mod open;
 mod posts;
+mod shakespeare;
+mod stackexchange;
 mod synthetic;
+mod table;
 mod tags;
 mod text;
+mod words;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -19,14 +26,20 @@ use serde::{Deserialize, Serialize};
 use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
+use crate::prepare::Column;
 use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
 pub use curvatures::Curvatures;
 pub use gaussian_classes::GaussianClasses;
+pub use goemotions::{GoEmotions, Grouping, TextForm};
+pub use heart::{Diagnosis, HeartDisease};
 pub use images::SyntheticImages;
 pub use libsvm::{LabelMode, Libsvm};
 use motet_core::Card;
 pub use posts::SyntheticPosts;
+pub use shakespeare::{Shakespeare, Speech};
+pub use stackexchange::{PostForm, StackExchange, Weigh};
 pub use synthetic::Synthetic;
+pub use table::{Table, TargetKind};
 pub use tags::SyntheticTags;
 pub use text::SyntheticText;
 
@@ -44,6 +57,15 @@ pub(crate) enum Material {
     Examples {
         /// All of them.
         dataset: Dataset,
+        /// The files they came from.
+        inputs: Vec<Input>,
+    },
+    /// Examples with gaps and scales, which each client sees to once it knows its training rows.
+    Table {
+        /// All of them, gaps as NaN.
+        dataset: Dataset,
+        /// What is to be done with each column.
+        columns: Vec<Column>,
         /// The files they came from.
         inputs: Vec<Input>,
     },
@@ -124,6 +146,11 @@ impl Source {
 
 sources! {
     "libsvm" => Libsvm,
+    "table" => Table,
+    "heart-disease" => HeartDisease,
+    "goemotions" => GoEmotions,
+    "shakespeare" => Shakespeare,
+    "stackexchange" => StackExchange,
     "synthetic" => Synthetic,
     "gaussian-classes" => GaussianClasses,
     "synthetic-images" => SyntheticImages,

@@ -2,11 +2,14 @@
 
 mod contiguous;
 mod dirichlet;
+mod few_users;
 mod iid;
 mod label_mixtures;
 mod label_shards;
 mod natural;
+mod pachinko;
 mod power_law;
+mod user_clusters;
 
 use motet_core::Rng;
 use serde::{Deserialize, Serialize};
@@ -15,13 +18,16 @@ use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
 pub use contiguous::Contiguous;
 pub use dirichlet::Dirichlet;
+pub use few_users::FewUsers;
 pub use iid::Iid;
 pub use label_mixtures::{LabelMixtures, MixtureGroup, MixturePart};
 pub use label_shards::LabelShards;
 use motet_core::Card;
 pub use natural::Natural;
+pub use pachinko::Pachinko;
 pub use power_law::PowerLaw;
 pub(crate) use power_law::power_law_sizes;
+pub use user_clusters::{Likeness, UserClusters};
 
 /// Which rows each client has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +89,10 @@ splits! {
     "label-shards" => LabelShards,
     "label-mixtures" => LabelMixtures,
     "power-law" => PowerLaw,
+    "pachinko" => Pachinko,
     "natural" => Natural,
+    "few-users" => FewUsers,
+    "user-clusters" => UserClusters,
 }
 
 /// Every row, in the source's order.

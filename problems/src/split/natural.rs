@@ -19,6 +19,9 @@ keys! {
         /// Leave out clients with fewer examples; 1 unless told.
         #[serde(default = "one")]
         pub min: NonZeroU32,
+        /// Of each client, take only the first so many examples; all unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub most: Option<NonZeroU32>,
     }
 }
 
@@ -28,18 +31,14 @@ fn one() -> NonZeroU32 {
 
 impl Default for Natural {
     fn default() -> Self {
-        Self { clients: None, min: one() }
+        Self { clients: None, min: one(), most: None }
     }
 }
 
 impl Natural {
     pub(super) fn deal(&self, data: &Dataset, _rng: &mut Rng) -> Result<Partition, ProblemError> {
-        let keys = data.keys.as_ref().ok_or(ProblemError::NoKeys)?;
-        let mut by_key: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (row, &key) in keys.iter().enumerate() {
-            by_key.entry(key).or_default().push(row as u32);
-        }
-        let mut clients: Vec<Vec<u32>> = by_key.into_values().filter(|rows| rows.len() >= self.min.get() as usize).collect();
+        let mut clients = rows_by_key(data, "natural")?;
+        clients.retain(|rows| rows.len() >= self.min.get() as usize);
         let there = clients.len();
         let short = |key, value: u32| {
             let wanted = format!("the source has {there} client(s) with at least {} example(s)", self.min);
@@ -51,6 +50,19 @@ impl Natural {
             None if there == 0 => return short("split.min", self.min.get()),
             None => {}
         }
+        if let Some(most) = self.most {
+            clients.iter_mut().for_each(|rows| rows.truncate(most.get() as usize));
+        }
         Ok(Partition::new(clients, data.len()))
     }
+}
+
+/// The rows of each natural client, by key.
+pub(super) fn rows_by_key(data: &Dataset, split: &'static str) -> Result<Vec<Vec<u32>>, ProblemError> {
+    let keys = data.keys.as_ref().ok_or(ProblemError::NoKeys { split })?;
+    let mut by_key: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (row, &key) in keys.iter().enumerate() {
+        by_key.entry(key).or_default().push(row as u32);
+    }
+    Ok(by_key.into_values().collect())
 }
