@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             sold.push(5.0 - temperature / 10.0 + f64::from(shop) * holiday);
         }
     }
-    let dataset = Dataset { features: Matrix::dense(2, values)?, targets: Targets::Numbers(sold), keys: None };
+    let dataset = Dataset::new(Matrix::dense(2, values)?, Targets::Numbers(sold));
     let examples = Arc::new(Examples::new(dataset)?);
 
     // Each shop is a range of the rows; the data are held once.

@@ -88,7 +88,7 @@ impl<'a> Simulation<'a> {
         for run in &mut runs {
             let (entry, built) = (&experiment.methods[run.entry], &problems[run.problem]);
             let unsuited = |key: &str, reason| Error::Unsuited { file: file.clone(), key: key.to_owned(), reason };
-            if let Some(reason) = visit(entry, Fits { roster: built.problem.population.roster() })? {
+            if let Some(reason) = visit(entry, Fits { roster: built.problem.population.roster(), unseen: built.problem.unseen })? {
                 return Err(unsuited(&entry.key, reason));
             }
             let Some(rule) = &entry.budget else { continue };
@@ -216,16 +216,21 @@ pub fn visit<V: Visitor>(entry: &MethodEntry, visitor: V) -> Result<V::Out, Erro
 /// Does a method fit the number of clients?
 struct Fits {
     roster: Roster,
+    unseen: u32,
 }
 
 impl Visitor for Fits {
     type Out = Option<String>;
     fn visit<M: Method>(self, method: M) -> Self::Out {
-        method.refuse(match &self.roster {
+        let clients = match &self.roster {
             Roster::Listed(ids) => Some(ids.len() as u32),
             Roster::Counted(n) => Some(*n),
             Roster::Unbounded => None,
-        })
+        };
+        // What is listed for each client must be there for the unseen too.
+        let all = clients.filter(|_| self.unseen > 0).map(|n| n + self.unseen);
+        let unseen = || Some(format!("{} (counting {} unseen clients)", method.refuse(Some(all?))?, self.unseen));
+        method.refuse(clients).or_else(unseen)
     }
 }
 

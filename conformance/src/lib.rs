@@ -24,7 +24,7 @@ pub use card::parameters_are_described;
 pub use fleets::{AskingTwiceIsAskingOnce, EqualOnAllFleets, SurvivesLoss};
 pub use header::{Uncited, uncited_lines};
 pub use resume::GoesOnFromEveryMoment;
-pub use runs::{ProbesChangeNothing, SeedDecides, ZeroRounds};
+pub use runs::{JudgesTheUnseen, ProbesChangeNothing, SeedDecides, ZeroRounds};
 pub use trial::{Trial, trials};
 
 /// One promise of every method.
@@ -67,7 +67,8 @@ pub fn examine<A: Algorithm + Clone>(method: &A) -> Result<(), Broken> {
     everywhere(&GoesOnFromEveryMoment, &method)?;
     everywhere(&ZeroRounds, &method)?;
     everywhere(&SeedDecides, &method)?;
-    everywhere(&ProbesChangeNothing, &method)
+    everywhere(&ProbesChangeNothing, &method)?;
+    everywhere(&JudgesTheUnseen, &method)
 }
 
 /// [`everywhere`] for a method known by name.

@@ -1,8 +1,10 @@
 //! What must hold of a run as a whole.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use motet_core::{Algorithm, Outcome, Plan, Rhythm, Seed};
+use motet_core::{Algorithm, ClientId, Host, Memo, Outcome, Plan, Population, Rhythm, Roster, Seed, Shard};
+use motet_runtime::{Inline, Memory};
 
 use crate::{Check, Trial};
 
@@ -59,5 +61,47 @@ impl Check for ProbesChangeNothing {
             }
         }
         Ok(())
+    }
+}
+
+/// A client outside of the roster is judged with the model it would be given, and training never hears of it.
+#[derive(Clone, Copy, Debug)]
+pub struct JudgesTheUnseen;
+
+/// Everyone's data, but the last is not on the roster.
+struct AllButLast(Arc<Vec<Shard>>);
+
+impl Population for AllButLast {
+    fn roster(&self) -> Roster {
+        Roster::Counted(self.0.len() as u32 - 1)
+    }
+    fn shard(&self, client: ClientId) -> Cow<'_, Shard> {
+        Cow::Borrowed(&self.0[client.0 as usize])
+    }
+}
+
+impl Check for JudgesTheUnseen {
+    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+        let stranger = trial.shards.len() as u32 - 1;
+        if stranger < 2 {
+            return Ok(());
+        }
+        let run = |unseen: Vec<ClientId>| {
+            let population = Arc::new(AllButLast(Arc::clone(&trial.shards)));
+            let host = Host::new(Arc::clone(method), population, Arc::new(Memory::default()), Arc::new(Memo::default()), Seed(5));
+            trial.run(method, &Plan { unseen, ..trial.plan(Seed(5)) }, &mut Inline::new(host))
+        };
+        let ((rows, with), (plain, without)) = (run(vec![ClientId(stranger)])?, run(vec![])?);
+        let seen = |rows: &[motet_core::Row]| {
+            let mut rows = rows.to_vec();
+            rows.iter_mut().for_each(|row| row.metrics.retain(|name, _| !name.starts_with("unseen.")));
+            crate::trial::Traces::of(&rows, &with)
+        };
+        if let Some(where_) = seen(&rows).parts_from(&crate::trial::Traces::of(&plain, &without)) {
+            return Err(format!("judging a client who does not train changed the run: {where_}"));
+        }
+        let judged = rows.iter().all(|row| row.metrics.get("unseen.loss").is_some_and(|loss| loss.is_finite()));
+        // A model made for one client is judged on that client alone.
+        if judged != method.target().is_none() { Err(format!("rows {rows:?}")) } else { Ok(()) }
     }
 }

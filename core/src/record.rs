@@ -85,6 +85,9 @@ pub struct ClientRow {
     pub run: usize,
     /// Which client.
     pub client: u32,
+    /// What the source calls it, where it has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Its training examples.
     pub examples: u64,
     /// Of its personal model.

@@ -37,6 +37,8 @@ pub struct Plan {
     pub look: Look,
     /// How many clients to measure; all if absent, and none of a population without end.
     pub probe_clients: Option<u32>,
+    /// Clients outside of the roster who never train: they are judged with the model they would be given, under `unseen.`.
+    pub unseen: Vec<ClientId>,
     /// How many coordinates of the shared model to record: `x` if it is one number, else `x.1`, `x.2`, …
     pub coordinates: u32,
     /// The best that can be reached.
@@ -58,6 +60,7 @@ impl Plan {
             rhythm: Rhythm::Every(1),
             look: Look::default(),
             probe_clients: None,
+            unseen: vec![],
             coordinates: 0,
             reference: None,
             stop: vec![],
@@ -312,6 +315,12 @@ fn measure<A: Algorithm>(
         fleet.probe(&probe, &mut |_, score| table.add(score))?;
     }
     let mut metrics = table.finish();
+    if !plan.unseen.is_empty() && algorithm.target().is_none() {
+        let mut table = Table::default();
+        let unseen = Probe { to: &plan.unseen, look: Look { gradient: false, model: false, ..plan.look }, reference: None, ..probe };
+        fleet.probe(&unseen, &mut |_, score| table.add(score))?;
+        metrics.extend(table.finish().into_iter().map(|(name, value)| (format!("unseen.{name}"), value)));
+    }
     let x = shared(ClientId(0));
     for k in 0..x.len().min(plan.coordinates as usize) {
         metrics.insert(if x.len() == 1 { "x".into() } else { format!("x.{}", k + 1) }, x.at(k));

@@ -25,7 +25,7 @@ fn clients() -> Vec<Arc<dyn Objective>> {
     let values = vec![1.0; columns.len()];
     let features = Matrix::sparse(COLS, (0..=ROWS).map(|r| r * ONES).collect(), columns, values).expect("twelve ascending columns a row");
     let targets = Targets::Classes { labels: (0..ROWS).map(|_| dice.below(2) as u32).collect(), classes: 2 };
-    let data = Arc::new(Examples::new(Dataset { features, targets, keys: None }).expect("one label a row"));
+    let data = Arc::new(Examples::new(Dataset::new(features, targets)).expect("one label a row"));
     let model: ModelConfig = serde_json::from_str(r#"{"kind": "logistic", "l2": 0.1}"#).expect("a model");
     (0..CLIENTS).map(|i| model.objective(&data, ROWS * i / CLIENTS..ROWS * (i + 1) / CLIENTS).expect("two classes")).collect()
 }

@@ -13,6 +13,9 @@ pub struct Census {
     pub features: u64,
     /// By client.
     pub clients: Vec<Household>,
+    /// Those who never train.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<Household>,
     /// Examples of all clients by class or tag; empty if targets are numbers.
     pub labels: Vec<u64>,
     /// Mean over clients of the total-variation distance between the client's label distribution and
@@ -25,6 +28,9 @@ pub struct Census {
 /// One client in numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Household {
+    /// What the source calls it, where it has a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Examples to train on.
     pub train: u64,
     /// Examples to choose on.
@@ -36,48 +42,69 @@ pub struct Household {
 }
 
 impl Census {
-    pub(crate) fn take(clients: &[Parts], data: &Dataset, left_out: usize) -> Self {
-        let clients: Vec<Household> = clients.iter().map(|parts| Household::count(parts, &data.targets)).collect();
+    /// The last `unseen` clients never train.
+    pub(crate) fn take(clients: &[Parts], unseen: usize, data: &Dataset, left_out: usize) -> Self {
+        let mut clients: Vec<Household> = clients.iter().map(|parts| Household::count(parts, data)).collect();
+        let unseen = clients.split_off(clients.len() - unseen);
         let classes = clients.first().map_or(0, |client| client.labels.len());
         let labels: Vec<u64> = (0..classes).map(|class| clients.iter().map(|client| client.labels[class]).sum()).collect();
         let heterogeneity = (classes > 0).then(|| {
             let distances = clients.iter().map(|client| total_variation(&client.labels, &labels));
             distances.sum::<f64>() / clients.len() as f64
         });
-        Self { features: data.features.cols() as u64, clients, labels, heterogeneity, left_out: left_out as u64 }
+        Self { features: data.features.cols() as u64, clients, unseen, labels, heterogeneity, left_out: left_out as u64 }
     }
 
     /// Clients that brought their own functions.
     pub(crate) fn of_functions(shards: &[Shard]) -> Self {
         let household = |shard: &Shard| Household {
+            name: None,
             train: shard.train.samples() as u64,
             validation: shard.validation.as_ref().map_or(0, |f| f.samples() as u64),
             test: 0,
             labels: Vec::new(),
         };
         let features = shards.first().map_or(0, |shard| shard.train.dim() as u64);
-        Self { features, clients: shards.iter().map(household).collect(), labels: Vec::new(), heterogeneity: None, left_out: 0 }
+        let clients = shards.iter().map(household).collect();
+        Self { features, clients, unseen: Vec::new(), labels: Vec::new(), heterogeneity: None, left_out: 0 }
     }
 }
 
 impl Household {
-    fn count(parts: &Parts, targets: &Targets) -> Self {
+    fn count(parts: &Parts, data: &Dataset) -> Self {
         let size = |rows: &[u32]| rows.len() as u64;
         let mut counts = Vec::new();
-        if let Targets::Classes { labels, classes } = targets {
+        if let Targets::Classes { labels, classes } = &data.targets {
             counts.resize(*classes as usize, 0);
             for row in parts.train.iter().chain(&parts.validation).chain(&parts.test) {
                 counts[labels[*row as usize] as usize] += 1;
             }
         }
-        if let Targets::Tags { starts, tags, classes } = targets {
+        if let Targets::Tags { starts, tags, classes } = &data.targets {
             counts.resize(*classes as usize, 0);
             for &row in parts.train.iter().chain(&parts.validation).chain(&parts.test) {
                 tags[starts[row as usize]..starts[row as usize + 1]].iter().for_each(|&tag| counts[tag as usize] += 1);
             }
         }
-        Self { train: size(&parts.train), validation: size(&parts.validation), test: size(&parts.test), labels: counts }
+        let name = name(parts, data);
+        Self { name, train: size(&parts.train), validation: size(&parts.validation), test: size(&parts.test), labels: counts }
     }
+}
+
+/// The natural client's name, or two of them; none where the source has no names or a client is a mixture of many.
+fn name(parts: &Parts, data: &Dataset) -> Option<String> {
+    let keys = data.keys.as_ref().filter(|_| !data.names.is_empty())?;
+    let mut own: Vec<&str> = Vec::new();
+    for row in parts.train.iter().chain(&parts.validation).chain(&parts.test) {
+        let name = data.names.get(keys[*row as usize] as usize)?;
+        if !own.contains(&name.as_str()) {
+            own.push(name);
+        }
+        if own.len() > 2 {
+            return None;
+        }
+    }
+    (!own.is_empty()).then(|| own.join(" + "))
 }
 
 /// ½ Σ |p − q| of two histograms, each scaled to sum 1.
@@ -95,7 +122,7 @@ mod tests {
     fn census(clients: &[&[u32]], labels: Vec<u32>) -> Census {
         let parts: Vec<Parts> = clients.iter().map(|rows| Parts { train: rows.to_vec(), ..Parts::default() }).collect();
         let features = Matrix::Dense(Dense { cols: 1, values: vec![0.0; labels.len()] });
-        Census::take(&parts, &Dataset { features, targets: Targets::Classes { labels, classes: 2 }, keys: None }, 0)
+        Census::take(&parts, 0, &Dataset::new(features, Targets::Classes { labels, classes: 2 }), 0)
     }
 
     #[test]

@@ -14,6 +14,21 @@ pub struct Dataset {
     pub targets: Targets,
     /// The natural client of each example (a writer, a hospital), where the source knows it.
     pub keys: Option<Vec<u32>>,
+    /// What each natural client is called, by key; empty if the source knows no names.
+    pub names: Vec<String>,
+    /// What the source means each example for; all for training where it does not say.
+    pub lots: Option<Vec<Lot>>,
+}
+
+/// What a source means an example for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lot {
+    /// To be dealt to clients, who train on it.
+    Train,
+    /// To choose on.
+    Validation,
+    /// To be judged on.
+    Test,
 }
 
 /// What is to be predicted.
@@ -74,6 +89,39 @@ impl Targets {
 }
 
 impl Dataset {
+    /// Examples for training, from nobody in particular.
+    pub fn new(features: Matrix, targets: Targets) -> Self {
+        Self { features, targets, keys: None, names: Vec::new(), lots: None }
+    }
+
+    /// The same, with the natural client of each example.
+    #[must_use]
+    pub fn from_clients(self, keys: Vec<u32>) -> Self {
+        Self { keys: Some(keys), ..self }
+    }
+
+    /// The same, with the names of the natural clients, by key.
+    #[must_use]
+    pub fn named(self, names: Vec<String>) -> Self {
+        Self { names, ..self }
+    }
+
+    /// The same, with what each example is meant for.
+    #[must_use]
+    pub fn with_lots(self, lots: Vec<Lot>) -> Self {
+        Self { lots: Some(lots), ..self }
+    }
+
+    /// What an example is meant for.
+    pub fn lot(&self, row: u32) -> Lot {
+        self.lots.as_ref().map_or(Lot::Train, |lots| lots[row as usize])
+    }
+
+    /// The examples meant for something, in the source's order.
+    pub fn rows_for(&self, lot: Lot) -> Vec<u32> {
+        (0..self.len() as u32).filter(|&row| self.lot(row) == lot).collect()
+    }
+
     /// How many examples.
     pub fn len(&self) -> usize {
         self.targets.len()
@@ -90,6 +138,8 @@ impl Dataset {
             features: self.features.permuted(order),
             targets: self.targets.permuted(order),
             keys: self.keys.as_ref().map(|keys| order.iter().map(|&r| keys[r as usize]).collect()),
+            names: self.names.clone(),
+            lots: self.lots.as_ref().map(|lots| order.iter().map(|&r| lots[r as usize]).collect()),
         }
     }
 }
@@ -219,6 +269,16 @@ impl Examples {
         Arc::new(match Arc::try_unwrap(self) {
             Ok(own) => Self { features: single, ..own },
             Err(shared) => Self { features: single, targets: shared.targets.clone(), classes: shared.classes, tags: shared.tags.clone() },
+        })
+    }
+
+    /// The same with bytes as numbers in double precision, for models whose kernels read no bytes.
+    pub(crate) fn in_double_precision(self: Arc<Self>) -> Arc<Self> {
+        let Matrix::Bytes(_) = &self.features else { return self };
+        let double = Matrix::Dense(self.features.to_dense());
+        Arc::new(match Arc::try_unwrap(self) {
+            Ok(own) => Self { features: double, ..own },
+            Err(shared) => Self { features: double, targets: shared.targets.clone(), classes: shared.classes, tags: shared.tags.clone() },
         })
     }
 

@@ -8,6 +8,8 @@ pub(crate) enum Step {
     Source = 0,
     Split = 1,
     Holdout = 2,
+    Unseen = 3,
+    Given = 4,
 }
 
 /// What all clients of a step share.

@@ -7,6 +7,8 @@ pub enum Matrix {
     Dense(Dense),
     /// Every entry stored, in four bytes: images and tokens, which need no more.
     Single(Single),
+    /// Every entry stored, in one byte: pixels and characters as files have them.
+    Bytes(Bytes),
     /// Only the non-zeros stored.
     Sparse(Csr),
 }
@@ -27,6 +29,42 @@ pub struct Single {
     pub cols: usize,
     /// Row after row.
     pub values: Vec<f32>,
+}
+
+/// A row-major dense matrix of bytes: an entry is `scale` · byte + `shift`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bytes {
+    /// Number of columns.
+    pub cols: usize,
+    /// Row after row.
+    pub values: Vec<u8>,
+    /// What a step of a byte is worth: 1/255 for pixels from 0 to 1, 1 for tokens.
+    pub scale: f32,
+    /// What byte 0 is worth.
+    pub shift: f32,
+}
+
+impl Bytes {
+    /// Pixels from 0 to 1.
+    pub fn pixels(cols: usize, values: Vec<u8>) -> Self {
+        Self { cols, values, scale: 1.0 / 255.0, shift: 0.0 }
+    }
+
+    /// Numbers from 0 to 255 that stand for themselves.
+    pub fn tokens(cols: usize, values: Vec<u8>) -> Self {
+        Self { cols, values, scale: 1.0, shift: 0.0 }
+    }
+
+    /// The bytes of a row.
+    pub fn row(&self, row: usize) -> &[u8] {
+        &self.values[row * self.cols..][..self.cols]
+    }
+
+    /// What a byte is worth.
+    #[inline]
+    pub fn worth(&self, byte: u8) -> f32 {
+        self.scale * f32::from(byte) + self.shift
+    }
 }
 
 /// Compressed sparse rows.
@@ -132,6 +170,7 @@ impl Matrix {
         match self {
             Matrix::Dense(a) => a.values.len().checked_div(a.cols).unwrap_or(0),
             Matrix::Single(a) => a.values.len().checked_div(a.cols).unwrap_or(0),
+            Matrix::Bytes(a) => a.values.len().checked_div(a.cols).unwrap_or(0),
             Matrix::Sparse(a) => a.starts.len().saturating_sub(1),
         }
     }
@@ -141,6 +180,7 @@ impl Matrix {
         match self {
             Matrix::Dense(a) => a.cols,
             Matrix::Single(a) => a.cols,
+            Matrix::Bytes(a) => a.cols,
             Matrix::Sparse(a) => a.cols,
         }
     }
@@ -150,6 +190,7 @@ impl Matrix {
         match self {
             Matrix::Dense(a) => a.values.len(),
             Matrix::Single(a) => a.values.len(),
+            Matrix::Bytes(a) => a.values.len(),
             Matrix::Sparse(a) => a.indices.len(),
         }
     }
@@ -167,6 +208,12 @@ impl Matrix {
             Matrix::Single(a) => {
                 let values = order.iter().flat_map(|&r| &a.values[r as usize * a.cols..][..a.cols]).copied().collect();
                 Matrix::Single(Single { cols: a.cols, values })
+            }
+            Matrix::Bytes(a) => {
+                // Room for all at once: a list that grows would hold these bytes up to three times over.
+                let mut values = Vec::with_capacity(order.len() * a.cols);
+                order.iter().for_each(|&r| values.extend_from_slice(a.row(r as usize)));
+                Matrix::Bytes(Bytes { values, ..*a })
             }
             Matrix::Sparse(a) => Matrix::Sparse(a.permuted(order)),
         }
@@ -188,6 +235,7 @@ impl Matrix {
         match self {
             Matrix::Dense(a) => a.values[row * a.cols..][..a.cols].iter().enumerate().for_each(|(c, &v)| each(c, v)),
             Matrix::Single(a) => a.values[row * a.cols..][..a.cols].iter().enumerate().for_each(|(c, &v)| each(c, v.into())),
+            Matrix::Bytes(a) => a.row(row).iter().enumerate().for_each(|(c, &v)| each(c, a.worth(v).into())),
             Matrix::Sparse(a) => {
                 for k in a.starts[row]..a.starts[row + 1] {
                     each(a.indices.at(k), a.values.as_ref().map_or(1.0, |v| v[k]));
@@ -214,7 +262,10 @@ impl Matrix {
             Matrix::Single(a) if a.values.len().checked_rem(a.cols).unwrap_or(a.values.len()) != 0 => {
                 Err(MatrixError::Ragged { values: a.values.len(), cols: a.cols })
             }
-            Matrix::Dense(_) | Matrix::Single(_) => Ok(()),
+            Matrix::Bytes(a) if a.values.len().checked_rem(a.cols).unwrap_or(a.values.len()) != 0 => {
+                Err(MatrixError::Ragged { values: a.values.len(), cols: a.cols })
+            }
+            Matrix::Dense(_) | Matrix::Single(_) | Matrix::Bytes(_) => Ok(()),
             Matrix::Sparse(a) => a.check(),
         }
     }

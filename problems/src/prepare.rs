@@ -74,7 +74,7 @@ mod tests {
             gap, 4.0, gap, // client 1 trains on this
         ];
         let features = Matrix::Dense(Dense { cols: 3, values });
-        let mut data = Dataset { features, targets: Targets::Numbers(vec![0.0; 4]), keys: None };
+        let mut data = Dataset::new(features, Targets::Numbers(vec![0.0; 4]));
         let parts = [Parts { train: vec![0, 1], test: vec![2], ..Parts::default() }, Parts { train: vec![3], ..Parts::default() }];
         prepare(&mut data, &[Column::Scaled, Column::Number, Column::Scaled], &parts);
         // Mean 2, deviation 1 whatever the judged row has; no values at all: 0; one value only: 0.

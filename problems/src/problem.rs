@@ -1,20 +1,16 @@
 //! Source → split → hold-out → clients.
 
-use std::ops::Range;
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Devices, Input, Liars, Population, ProblemCard, Roster, Seed, Shard, Vector};
+use motet_core::{ClientId, Devices, Input, Liars, Population, ProblemCard, Roster, Seed, Shard, Vector};
 
 use crate::census::Census;
 use crate::data_folder::Folders;
 use crate::dataset::{Dataset, Examples};
-use crate::dice::{self, Step};
+use crate::dealt::{Dealt, clients};
 use crate::error::ProblemError;
-use crate::holdout::Parts;
-use crate::matrix::{Indices, Matrix};
-use crate::model::Fitted;
-use crate::prepare::prepare;
 use crate::problem_config::ProblemConfig;
 use crate::source::open::open;
 use crate::source::{Material, Place};
@@ -29,6 +25,8 @@ pub struct Problem {
     pub shards: Arc<Vec<Shard>>,
     /// All clients, as hosts take them.
     pub population: Arc<dyn Population>,
+    /// So many clients after those never train: the population has their data, its roster does not name them.
+    pub unseen: u32,
     /// Where runs start unless the method says otherwise.
     pub start: Vector,
     /// The files that were read.
@@ -77,6 +75,12 @@ impl Problem {
         }
     }
 
+    /// The clients who never train.
+    pub fn unseen_ids(&self) -> Vec<ClientId> {
+        let first = self.shards.len() as u32;
+        (first..first + self.unseen).map(ClientId).collect()
+    }
+
     /// The problem in numbers. The constants are computed when first asked for.
     pub fn card(&self) -> ProblemCard {
         let constants: Vec<_> = self.shards.iter().map(|shard| shard.train.constants()).collect();
@@ -105,6 +109,7 @@ impl Problem {
         let shards = Arc::new(shards);
         Ok(Self {
             about: config.source.name().into(),
+            unseen: 0,
             population: Arc::<Vec<Shard>>::clone(&shards),
             shards,
             start,
@@ -130,6 +135,7 @@ impl Problem {
         Ok(Self {
             about,
             shards: Arc::default(),
+            unseen: 0,
             population,
             start,
             inputs: Vec::new(),
@@ -147,22 +153,26 @@ impl Problem {
         let file = dealt.inputs.first().map_or_else(|| kind.to_string(), |input| format!("{} ({kind})", input.name));
         let about = format!("{file}, {} split, {}", dealt.split, model.card().name);
         let census = dealt.census();
-        let memory_bytes = bytes(&dealt.dataset.features) + (dealt.dataset.len() * size_of::<f64>()) as u64;
-        let examples = Arc::new(Examples::new(arranged(dealt.dataset, &dealt.parts))?);
-        let mut fitted = model.fitted(&examples, seed)?;
+        let memory_bytes = dealt.memory_bytes();
+        let (count, mut inputs) = (dealt.unseen, std::mem::take(&mut dealt.inputs));
+        let (dataset, parts) = dealt.arranged();
+        let mut fitted = model.fitted(Arc::new(Examples::new(dataset)?), seed)?;
         if let Some(path) = &config.weights {
             let file = open(&folders.find(path)?)?;
             Arc::get_mut(&mut fitted).expect("the model was just made").start_at(&file.text)?;
-            dealt.inputs.push(file.input);
+            inputs.push(file.input);
         }
         let start = fitted.start();
-        let shards = Arc::new(clients(&*fitted, &dealt.parts));
+        let mut shards = clients(&*fitted, &parts);
+        let unseen = shards.split_off(shards.len() - count);
+        let shards = Arc::new(shards);
         Ok(Self {
             about,
-            population: Arc::<Vec<Shard>>::clone(&shards),
+            unseen: unseen.len() as u32,
+            population: Arc::new(Known { shards: Arc::clone(&shards), unseen }),
             shards,
             start,
-            inputs: dealt.inputs,
+            inputs,
             census,
             groups: vec![],
             liars: config.byzantine,
@@ -183,6 +193,22 @@ impl Census {
     }
 }
 
+/// Clients 0..n, and after them those who never train.
+struct Known {
+    shards: Arc<Vec<Shard>>,
+    unseen: Vec<Shard>,
+}
+
+impl Population for Known {
+    fn roster(&self) -> Roster {
+        Roster::Counted(self.shards.len() as u32)
+    }
+    fn shard(&self, client: ClientId) -> Cow<'_, Shard> {
+        let number = client.0 as usize;
+        Cow::Borrowed(self.shards.get(number).unwrap_or_else(|| &self.unseen[number - self.shards.len()]))
+    }
+}
+
 /// What there is before a model is put on it.
 enum Stock {
     Functions { shards: Vec<Shard>, start: Vector },
@@ -190,22 +216,17 @@ enum Stock {
     Examples(Dealt),
 }
 
-/// Examples and who gets which.
-struct Dealt {
-    dataset: Dataset,
-    parts: Vec<Parts>,
-    left_out: usize,
-    split: &'static str,
-    inputs: Vec<Input>,
-}
-
 impl Stock {
     fn gather(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
         let (kind, seed) = (config.source.name(), Seed(config.seed_of(run)));
         let material = config.source.load(&Place { folders, seed })?;
         if !matches!(material, Material::Examples { .. } | Material::Table { .. }) {
-            let sections =
-                [("split", config.split.is_some()), ("holdout", config.holdout.is_some()), ("weights", config.weights.is_some())];
+            let sections = [
+                ("split", config.split.is_some()),
+                ("holdout", config.holdout.is_some()),
+                ("unseen", config.unseen.is_some()),
+                ("weights", config.weights.is_some()),
+            ];
             for (section, given) in sections {
                 if given {
                     return Err(ProblemError::Superfluous { section, kind });
@@ -218,7 +239,7 @@ impl Stock {
             Material::Examples { dataset, inputs } => Self::dealt(config, dataset, inputs, seed).map(Stock::Examples),
             Material::Table { dataset, columns, inputs } => {
                 let mut dealt = Self::dealt(config, dataset, inputs, seed)?;
-                prepare(&mut dealt.dataset, &columns, &dealt.parts);
+                dealt.prepare(&columns);
                 Ok(Stock::Examples(dealt))
             }
         }
@@ -231,61 +252,8 @@ impl Stock {
             None if dataset.keys.is_some() => Split::Natural(Natural::default()),
             None => return Err(ProblemError::Missing { section: "split", kind: config.source.name() }),
         };
-        let partition = split.deal(&dataset, &mut dice::shared(seed, Step::Split))?;
-        let parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, seed)?;
-        Ok(Dealt { dataset, parts, left_out: partition.left_out, split: split.name(), inputs })
+        Dealt::new(dataset, inputs, &split, config, seed)
     }
-}
-
-impl Dealt {
-    fn census(&self) -> Census {
-        Census::take(&self.parts, &self.dataset, self.left_out)
-    }
-}
-
-/// Brings each client's rows together: training, then validation, then test.
-fn arranged(mut dataset: Dataset, parts: &[Parts]) -> Dataset {
-    dataset.keys = None;
-    let order: Vec<u32> = parts.iter().flat_map(|p| p.train.iter().chain(&p.validation).chain(&p.test)).copied().collect();
-    let in_order = order.len() == dataset.len() && order.iter().enumerate().all(|(k, &row)| k == row as usize);
-    if in_order { dataset } else { dataset.permuted(&order) }
-}
-
-/// One shard per client, each a range of the rows.
-fn clients(model: &dyn Fitted, parts: &[Parts]) -> Vec<Shard> {
-    let mut taken = 0;
-    let mut next = |rows: &[u32]| -> Range<usize> {
-        let start = taken;
-        taken += rows.len();
-        start..taken
-    };
-    let exam = |rows: &Range<usize>| (!rows.is_empty()).then(|| model.exam(rows.clone()));
-    let shard = |part: &Parts| {
-        let [train, validation, test] = [next(&part.train), next(&part.validation), next(&part.test)];
-        Shard {
-            train_exam: exam(&train),
-            validation_exam: exam(&validation),
-            test_exam: exam(&test),
-            train: model.objective(train),
-            validation: (!validation.is_empty()).then(|| model.objective(validation)),
-        }
-    };
-    parts.iter().map(shard).collect()
-}
-
-fn bytes(features: &Matrix) -> u64 {
-    let numbers = match features {
-        Matrix::Dense(dense) => dense.values.len() * size_of::<f64>(),
-        Matrix::Single(single) => single.values.len() * size_of::<f32>(),
-        Matrix::Sparse(csr) => {
-            let indices = match &csr.indices {
-                Indices::U16(indices) => indices.len() * size_of::<u16>(),
-                Indices::U32(indices) => indices.len() * size_of::<u32>(),
-            };
-            csr.starts.len() * size_of::<usize>() + indices + csr.values.as_ref().map_or(0, |values| values.len() * size_of::<f64>())
-        }
-    };
-    numbers as u64
 }
 
 /// Least, mean and most, if all are known.

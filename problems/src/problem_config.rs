@@ -11,6 +11,7 @@ use crate::holdout::Holdout;
 use crate::model::ModelConfig;
 use crate::source::Source;
 use crate::split::Split;
+use crate::unseen::Unseen;
 
 /// Source, split, hold-out, model.
 ///
@@ -27,6 +28,9 @@ pub struct ProblemConfig {
     /// What is kept away from training.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holdout: Option<Holdout>,
+    /// Clients that never train and are judged all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<Unseen>,
     /// What is fitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelConfig>,

@@ -27,6 +27,8 @@ pub struct ClientLine {
     pub problem: usize,
     /// Which client.
     pub client: u32,
+    /// What the source calls it, where it has a name.
+    pub name: Option<String>,
     /// Its training examples.
     pub examples: u64,
     /// One per column: the mean over seeds; NaN where it was not measured.
@@ -54,13 +56,13 @@ impl ClientTable {
     pub fn new(comparison: &Comparison<'_>, metric: &str) -> Option<Self> {
         let mut columns: Vec<usize> = vec![];
         let mut cells: BTreeMap<(usize, u32, usize), Vec<f64>> = BTreeMap::new();
-        let mut examples: BTreeMap<(usize, u32), u64> = BTreeMap::new();
+        let mut examples: BTreeMap<(usize, u32), (u64, Option<&str>)> = BTreeMap::new();
         for (at, group) in comparison.groups.iter().enumerate() {
             let rows = group.runs.iter().flat_map(|run| run.clients.iter().map(|row| (run.card.problem, *row)));
             for (problem, row) in rows {
                 let Some(&value) = row.metrics.get(metric) else { continue };
                 cells.entry((problem, row.client, at)).or_default().push(value);
-                examples.insert((problem, row.client), row.examples);
+                examples.insert((problem, row.client), (row.examples, row.name.as_deref()));
                 if columns.last() != Some(&at) {
                     columns.push(at);
                 }
@@ -72,9 +74,9 @@ impl ClientTable {
             Some(Role::Mixture) => 2,
             None => 3,
         });
-        let line = |(&(problem, client), &examples): (&(usize, u32), &u64)| {
+        let line = |(&(problem, client), &(examples, name)): (&(usize, u32), &(u64, Option<&str>))| {
             let values = columns.iter().map(|&at| cells.get(&(problem, client, at)).map_or(f64::NAN, |v| mean(v))).collect();
-            ClientLine { problem, client, examples, values }
+            ClientLine { problem, client, name: name.map(str::to_owned), examples, values }
         };
         let lines: Vec<_> = examples.iter().take(MOST_CLIENTS).map(line).collect();
         let omitted = examples.len() - lines.len();

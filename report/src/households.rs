@@ -115,8 +115,13 @@ pub fn data_page(title: &str, about: &[(String, String)], clients: &[Household])
             m.element("h2", &[], "Who has which labels");
             m.open("figure", &[]);
             m.raw(&label_map(clients, "Share of each client's examples by label"));
-            let cut = if clients.len() > MOST_ROWS { format!(" The first {MOST_ROWS} of {} clients.", clients.len()) } else { String::new() };
-            m.element("figcaption", &[], &format!("Each row is a client, each column a label; darkest is all of a client's examples.{cut}"));
+            let cut =
+                if clients.len() > MOST_ROWS { format!(" The first {MOST_ROWS} of {} clients.", clients.len()) } else { String::new() };
+            m.element(
+                "figcaption",
+                &[],
+                &format!("Each row is a client, each column a label; darkest is all of a client's examples.{cut}"),
+            );
             m.close();
             m.close();
         }

@@ -71,6 +71,7 @@ impl Visitor for Simulate<'_, '_> {
             rhythm: experiment.run.rhythm(),
             look: experiment.run.look(),
             probe_clients: experiment.run.probe.clients,
+            unseen: built.problem.unseen_ids(),
             coordinates: experiment.run.probe.coordinates,
             reference,
             stop: experiment.run.stops(),
@@ -158,7 +159,8 @@ impl Simulate<'_, '_> {
         plan: &Plan,
         fleet: &mut dyn Fleet<M>,
     ) -> Result<Vec<ClientRow>, Error> {
-        let ids = self.of.problems[self.planned.problem].judged(plan);
+        let built = &self.of.problems[self.planned.problem];
+        let (ids, names) = (built.judged(plan), &built.problem.census.clients);
         let look = Look { gradient: false, model: self.of.experiment.run.models, ..plan.look };
         let shared = |id: ClientId| method.shared(&trained.server, id);
         let probe = Probe { round: trained.rounds, to: &ids, shared: &shared, heard: &trained.heard, look, reference: None };
@@ -166,7 +168,8 @@ impl Simulate<'_, '_> {
         let probed = fleet.probe(&probe, &mut |id, score| {
             let mut metrics = Metrics::from([("loss".to_owned(), score.loss)]);
             metrics.extend(score.metrics.iter().map(|(name, value, _)| (name.to_string(), *value)));
-            rows.push(ClientRow { run: self.run, client: id.0, examples: score.examples, metrics });
+            let name = names.get(id.0 as usize).and_then(|household| household.name.clone());
+            rows.push(ClientRow { run: self.run, client: id.0, name, examples: score.examples, metrics });
             models.extend(score.model.map(|model| (id, model)));
         });
         probed.map_err(|source| Error::Run {

@@ -182,7 +182,7 @@ fn logistic_shards() -> Result<Vec<Shard>, Box<dyn std::error::Error>> {
     }
     let values = vec![1.0; columns.len()];
     let features = Matrix::sparse(COLUMNS, starts, columns, values)?;
-    let data = Arc::new(Examples::new(Dataset { features, targets: Targets::Classes { labels, classes: 2 }, keys: None })?);
+    let data = Arc::new(Examples::new(Dataset::new(features, Targets::Classes { labels, classes: 2 }))?);
     let model: ModelConfig = serde_json::from_value(json!({ "kind": "logistic", "l2": 1e-3 }))?;
     let cut = |k: usize| k * ROWS / CLIENTS;
     (0..CLIENTS).map(|k| Ok(Shard::new(model.objective(&data, cut(k)..cut(k + 1))?))).collect()

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use motet_conformance::{
-    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryMoment, ProbesChangeNothing, SeedDecides, SurvivesLoss,
-    ZeroRounds, parameters_are_described, uncited_lines,
+    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryMoment, JudgesTheUnseen, ProbesChangeNothing, SeedDecides,
+    SurvivesLoss, ZeroRounds, parameters_are_described, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
 
@@ -55,6 +55,11 @@ fn the_seed_decides_everything() {
 #[test]
 fn probes_change_nothing() {
     keeps(ProbesChangeNothing);
+}
+
+#[test]
+fn clients_who_never_train_are_judged() {
+    keeps(JudgesTheUnseen);
 }
 
 struct Described;

@@ -28,7 +28,7 @@ mod tags;
 pub(crate) use fitted::Fitted;
 pub use logistic::{Logistic, Smoothness};
 pub use mean::MeanEstimation;
-pub use network::{Activation, BertClassifier, CharModel, Cnn, CnnDropout, Mlp, Norm, ResNet, WordModel};
+pub use network::{Activation, Augment, BertClassifier, Channels, CharModel, Cnn, CnnDropout, Mlp, Norm, Normalise, ResNet, WordModel};
 pub use one_vs_rest::OneVsRest;
 pub use ridge::Ridge;
 pub use softmax::Softmax;
@@ -53,7 +53,7 @@ trait Model {
     where
         Self: Clone + Send + Sync + Sized + 'static,
     {
-        Ok(Arc::new(fitted::Plain { model: self.clone(), dim: self.dim(&data)?, data }))
+        Ok(Arc::new(fitted::Plain { model: self.clone(), dim: self.dim(&data)?, data: data.in_double_precision() }))
     }
 }
 
@@ -129,16 +129,16 @@ impl ModelConfig {
     }
 
     /// The model on these examples, made once for all clients; an error if it cannot be fitted to them.
-    pub(crate) fn fitted(&self, data: &Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
+    pub(crate) fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
         if data.tag_count().is_some() && !matches!(self, ModelConfig::Tags(_)) {
             return Err(ModelError::HasTags { model: self.card().name });
         }
-        self.model().fitted(data.clone(), seed)
+        self.model().fitted(data, seed)
     }
 
     /// Where training starts unless the method says otherwise: zeros for convex models, dice of the seed for networks.
     pub fn start(&self, data: &Arc<Examples>, seed: Seed) -> Result<Vector, ModelError> {
-        Ok(self.fitted(data, seed)?.start())
+        Ok(self.fitted(Arc::clone(data), seed)?.start())
     }
 
     /// fᵢ: the model's loss, averaged over the given rows, and its regulariser.
@@ -148,7 +148,7 @@ impl ModelConfig {
     /// use motet_core::{Batch, Vector};
     /// use motet_problems::{Dataset, Examples, Matrix, ModelConfig, Targets};
     /// let features = Matrix::dense(1, vec![1.0, 2.0, -1.0])?;
-    /// let data = Arc::new(Examples::new(Dataset { features, targets: Targets::Numbers(vec![1.0, 2.0, 5.0]), keys: None })?);
+    /// let data = Arc::new(Examples::new(Dataset::new(features, Targets::Numbers(vec![1.0, 2.0, 5.0])))?);
     /// let model: ModelConfig = serde_json::from_str(r#"{"kind": "ridge"}"#)?;
     /// let first_client = model.objective(&data, 0..2)?;
     /// assert_eq!(first_client.value(&Vector::from(vec![1.0]), Batch::all()), 0.0);
@@ -156,13 +156,13 @@ impl ModelConfig {
     /// ```
     pub fn objective(&self, data: &Arc<Examples>, rows: Range<usize>) -> Result<Arc<dyn Objective>, ModelError> {
         within(data, &rows)?;
-        Ok(self.fitted(data, Seed(0))?.objective(rows))
+        Ok(self.fitted(Arc::clone(data), Seed(0))?.objective(rows))
     }
 
     /// The judge on the given rows. Its `loss` leaves the regulariser out.
     pub fn exam(&self, data: &Arc<Examples>, rows: Range<usize>) -> Result<Arc<dyn Exam>, ModelError> {
         within(data, &rows)?;
-        Ok(self.fitted(data, Seed(0))?.exam(rows))
+        Ok(self.fitted(Arc::clone(data), Seed(0))?.exam(rows))
     }
 }
 
@@ -239,6 +239,14 @@ pub enum ModelError {
         columns: usize,
         /// As given, or as guessed.
         given: String,
+    },
+    /// What is to be done with pixels does not fit the images.
+    #[error("model `{model}`: {wrong}")]
+    Pixels {
+        /// Which model.
+        model: &'static str,
+        /// What is wrong, and what the images are.
+        wrong: String,
     },
     /// The features are no tokens.
     #[error("model `{model}` takes tokens from 0 to {}, but example {example} has {token}", vocabulary.saturating_sub(1))]

@@ -85,7 +85,7 @@ pub(super) fn accumulate(data: &Examples, shape: &Shape, picked: &Picked<'_>, we
 fn row_dot(a: &Matrix, row: usize, x: &[f64]) -> f64 {
     match a {
         Matrix::Dense(a) => dot(&a.values[row * a.cols..][..a.cols], x),
-        Matrix::Single(_) => {
+        Matrix::Single(_) | Matrix::Bytes(_) => {
             let mut sum = 0.0;
             a.entries(row, |c, v| sum += v * x[c]);
             sum
@@ -106,7 +106,7 @@ fn add_row(a: &Matrix, row: usize, weight: f64, g: &mut [f64]) {
                 *g += weight * a;
             }
         }
-        Matrix::Single(_) => a.entries(row, |c, v| g[c] += weight * v),
+        Matrix::Single(_) | Matrix::Bytes(_) => a.entries(row, |c, v| g[c] += weight * v),
         Matrix::Sparse(a) => each_entry(a, row, |c, v| g[c] += weight * v),
     }
 }

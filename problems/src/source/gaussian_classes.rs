@@ -71,7 +71,7 @@ impl GaussianClasses {
         }
         let targets = Targets::Classes { labels, classes: self.classes.get() };
         let features = Matrix::Dense(Dense { cols: dim, values });
-        Ok(Material::Examples { dataset: Dataset { features, targets, keys: Some(keys) }, inputs: Vec::new() })
+        Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
     }
 
     fn mean(&self, dim: usize, rng: &mut Rng) -> Vec<f64> {

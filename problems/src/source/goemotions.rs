@@ -15,7 +15,7 @@ use super::open::{Opened, name_of, open, shown};
 use super::words::{Lexicon, Tokens, words};
 use super::{Material, Place};
 use crate::data_folder::Folders;
-use crate::dataset::{Dataset, DatasetError, Targets};
+use crate::dataset::{Dataset, DatasetError, Lot, Targets};
 use crate::error::ProblemError;
 use crate::keys::keys;
 use crate::matrix::{Matrix, Single};
@@ -99,7 +99,8 @@ impl GoEmotions {
         };
         let labels = read.parts.iter().flatten().map(|(_, label)| *label).collect();
         let targets = Targets::Classes { labels, classes: read.classes.len() as u32 };
-        Ok(Material::Examples { dataset: Dataset { features, targets, keys: None }, inputs: read.inputs })
+        let lots = read.parts.iter().zip([Lot::Train, Lot::Validation, Lot::Test]).flat_map(|(part, lot)| vec![lot; part.len()]).collect();
+        Ok(Material::Examples { dataset: Dataset::new(features, targets).with_lots(lots), inputs: read.inputs })
     }
 
     fn read(&self, folders: &Folders) -> Result<Read, ProblemError> {

@@ -114,7 +114,8 @@ impl HeartDisease {
             .collect();
         let features = Matrix::Dense(Dense { cols: columns.len(), values });
         let classes = if self.target == Diagnosis::Ill { 2 } else { 5 };
-        let dataset = Dataset { features, targets: Targets::Classes { labels, classes }, keys: Some(keys) };
+        let targets = Targets::Classes { labels, classes };
+        let dataset = Dataset::new(features, targets).from_clients(keys).named(self.hospitals.clone());
         Ok(Material::Table { dataset, columns, inputs })
     }
 

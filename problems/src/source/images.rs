@@ -88,7 +88,7 @@ impl SyntheticImages {
         }
         let features = Matrix::Single(Single { cols, values });
         let targets = Targets::Classes { labels, classes };
-        Ok(Material::Examples { dataset: Dataset { features, targets, keys: Some(keys) }, inputs: Vec::new() })
+        Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
     }
 
     /// One pattern per class: a few random waves, of variance 1 over the pixels, so that neighbours resemble each other as

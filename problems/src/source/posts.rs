@@ -140,7 +140,7 @@ impl Population for Users {
         let values = vec![1.0; columns.len()];
         let features = Matrix::sparse(own.len(), starts, columns, values).expect("every word has its column");
         let targets = Targets::Tags { starts: cuts, tags, classes };
-        let examples = Examples::new(Dataset { features, targets, keys: None }).expect("every post has its words and tags");
+        let examples = Examples::new(Dataset::new(features, targets)).expect("every post has its words and tags");
         let tagging = Arc::new(Tagging::sparse(Arc::new(examples), own, words as usize));
         let (train, train_exam) = (Arc::clone(&tagging) as _, Some(tagging as _));
         Cow::Owned(Shard { train_exam, ..Shard::new(train) })

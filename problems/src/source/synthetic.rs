@@ -91,7 +91,7 @@ impl Synthetic {
         }
         let targets = Targets::Classes { labels, classes: self.classes.get() };
         let features = Matrix::Dense(Dense { cols: dim, values });
-        Ok(Material::Examples { dataset: Dataset { features, targets, keys: Some(keys) }, inputs: Vec::new() })
+        Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
     }
 
     /// One row per class but the first, whose score is zero; each uniform on the unit sphere.

@@ -85,6 +85,6 @@ impl SyntheticTags {
         let values = vec![1.0; columns.len()];
         let features = Matrix::sparse(words, starts, columns, values).map_err(crate::dataset::DatasetError::from)?;
         let targets = Targets::Tags { starts: cuts, tags, classes };
-        Ok(Material::Examples { dataset: Dataset { features, targets, keys: Some(keys) }, inputs: Vec::new() })
+        Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
     }
 }

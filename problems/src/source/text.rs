@@ -78,6 +78,6 @@ impl SyntheticText {
         }
         let features = Matrix::Single(Single { cols, values });
         let targets = Targets::Classes { labels, classes: vocabulary };
-        Ok(Material::Examples { dataset: Dataset { features, targets, keys: Some(keys) }, inputs: Vec::new() })
+        Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
     }
 }

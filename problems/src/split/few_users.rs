@@ -38,7 +38,7 @@ fn two() -> NonZeroU32 {
 
 impl FewUsers {
     pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
-        let mut users = rows_by_key(data, "few-users")?;
+        let mut users: Vec<Vec<u32>> = rows_by_key(data, "few-users")?.into_iter().map(|(_, rows)| rows).collect();
         let (wanted, per_user) = (self.users.get() as usize, self.per_user.get() as usize);
         if wanted > users.len() {
             let there = format!("the source has {} user(s)", users.len());

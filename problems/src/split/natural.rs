@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use motet_core::Rng;
 
-use super::Partition;
-use crate::dataset::Dataset;
+use super::{Partition, given};
+use crate::dataset::{Dataset, Lot};
 use crate::error::ProblemError;
 use crate::keys::keys;
 
@@ -37,8 +37,9 @@ impl Default for Natural {
 
 impl Natural {
     pub(super) fn deal(&self, data: &Dataset, _rng: &mut Rng) -> Result<Partition, ProblemError> {
+        let least = self.min.get() as usize;
         let mut clients = rows_by_key(data, "natural")?;
-        clients.retain(|rows| rows.len() >= self.min.get() as usize);
+        clients.retain(|(_, rows)| rows.len() >= least);
         let there = clients.len();
         let short = |key, value: u32| {
             let wanted = format!("the source has {there} client(s) with at least {} example(s)", self.min);
@@ -50,19 +51,22 @@ impl Natural {
             None if there == 0 => return short("split.min", self.min.get()),
             None => {}
         }
+        let (keys, mut rows): (Vec<u32>, Vec<Vec<u32>>) = clients.into_iter().unzip();
         if let Some(most) = self.most {
-            clients.iter_mut().for_each(|rows| rows.truncate(most.get() as usize));
+            rows.iter_mut().for_each(|rows| rows.truncate(most.get() as usize));
         }
-        Ok(Partition::new(clients, data.len()))
+        let (extras, strangers) = given::by_key(data, &keys);
+        let strangers = strangers.into_values().filter(|rows| rows.len() >= least).collect();
+        Ok(Partition { extras, strangers, ..Partition::new(rows, data.len()) })
     }
 }
 
-/// The rows of each natural client, by key.
-pub(super) fn rows_by_key(data: &Dataset, split: &'static str) -> Result<Vec<Vec<u32>>, ProblemError> {
+/// The rows for training of each natural client, by key.
+pub(super) fn rows_by_key(data: &Dataset, split: &'static str) -> Result<Vec<(u32, Vec<u32>)>, ProblemError> {
     let keys = data.keys.as_ref().ok_or(ProblemError::NoKeys { split })?;
     let mut by_key: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for (row, &key) in keys.iter().enumerate() {
-        by_key.entry(key).or_default().push(row as u32);
+    for row in data.rows_for(Lot::Train) {
+        by_key.entry(keys[row as usize]).or_default().push(row);
     }
-    Ok(by_key.into_values().collect())
+    Ok(by_key.into_iter().collect())
 }

@@ -8,8 +8,8 @@ use std::num::NonZeroU32;
 use motet_core::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::Partition;
 use super::natural::rows_by_key;
+use super::{Partition, given};
 use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
 use crate::keys::keys;
@@ -59,7 +59,7 @@ const STEPS: usize = 50;
 impl UserClusters {
     pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         let mut users = rows_by_key(data, "user-clusters")?;
-        users.retain(|rows| rows.len() >= self.min.get() as usize);
+        users.retain(|(_, rows)| rows.len() >= self.min.get() as usize);
         let k = self.clusters.get() as usize;
         if users.len() < k {
             let wanted = format!("the source has {} user(s) with at least {} example(s)", users.len(), self.min);
@@ -69,7 +69,7 @@ impl UserClusters {
             let wanted = format!("clusters are numbered 0 to {}", k - 1);
             return Err(ProblemError::Value { key: "split.cluster", value: self.cluster.to_string(), wanted });
         }
-        let points = users.iter().map(|rows| self.point(data, rows)).collect::<Result<Vec<_>, _>>()?;
+        let points = users.iter().map(|(_, rows)| self.point(data, rows)).collect::<Result<Vec<_>, _>>()?;
         let own = k_means(&points, k, rng);
         let mut members: Vec<Vec<usize>> = (0..k).map(|c| (0..users.len()).filter(|&u| own[u] == c).collect()).collect();
         members.sort_by_key(|users| std::cmp::Reverse(users.len()));
@@ -86,7 +86,9 @@ impl UserClusters {
             }
             None => {}
         }
-        Ok(Partition::new(chosen.into_iter().map(|u| std::mem::take(&mut users[u])).collect(), data.len()))
+        let (keys, rows): (Vec<u32>, Vec<Vec<u32>>) = chosen.into_iter().map(|u| std::mem::take(&mut users[u])).unzip();
+        let (extras, _) = given::by_key(data, &keys);
+        Ok(Partition { extras, ..Partition::new(rows, data.len()) })
     }
 
     /// What a user has on average, of length 1; zero if that is nothing.

@@ -61,5 +61,5 @@ pub fn lrs_dataset(clients: usize, rows: usize, dim: usize) -> Dataset {
             keys.push(i as u32);
         }
     }
-    Dataset { features: Matrix::Dense(Dense { cols: dim, values }), targets: Targets::Classes { labels, classes: 2 }, keys: Some(keys) }
+    Dataset::new(Matrix::Dense(Dense { cols: dim, values }), Targets::Classes { labels, classes: 2 }).from_clients(keys)
 }

@@ -145,7 +145,7 @@ impl MeanGroups {
         }
         let cols = self.dim.get() as usize;
         let targets = Targets::Numbers(vec![0.0; values.len() / cols]);
-        Ok(Examples::new(Dataset { features: Matrix::Dense(Dense { cols, values }), targets, keys: None })?)
+        Ok(Examples::new(Dataset::new(Matrix::Dense(Dense { cols, values }), targets))?)
     }
 
     fn means(&self, rng: &mut Rng) -> [Vec<f64>; 3] {

@@ -53,7 +53,7 @@ fn configs() -> Vec<ModelConfig> {
 }
 
 fn examples(config: &ModelConfig, features: Matrix) -> Arc<Examples> {
-    Arc::new(Examples::new(Dataset { features, targets: targets(config.card().name), keys: None }).unwrap())
+    Arc::new(Examples::new(Dataset::new(features, targets(config.card().name))).unwrap())
 }
 
 fn point(dim: usize, seed: u64) -> Vector {
@@ -198,7 +198,7 @@ fn not_a_number_is_never_hidden() {
 #[test]
 fn models_refuse_targets_and_rows_that_do_not_fit() {
     let features = Matrix::dense(1, vec![1.0, 2.0, 3.0]).unwrap();
-    let with = |targets| Arc::new(Examples::new(Dataset { features: features.clone(), targets, keys: None }).unwrap());
+    let with = |targets| Arc::new(Examples::new(Dataset::new(features.clone(), targets)).unwrap());
     let numbers = with(Targets::Numbers(vec![0.0; 3]));
     let three = with(Targets::Classes { labels: vec![0, 1, 2], classes: 3 });
     let logistic: ModelConfig = serde_json::from_str(r#"{"kind": "logistic"}"#).unwrap();

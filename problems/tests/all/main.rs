@@ -3,6 +3,7 @@
 
 mod derivatives;
 mod formulas;
+mod given;
 mod libsvm;
 mod mushrooms;
 mod networks;

@@ -37,7 +37,7 @@ fn mushrooms() -> Option<(Matrix, Vec<u32>)> {
 fn clients(smoothness: &str, positive: fn(u32) -> bool) -> Option<Vec<Arc<dyn Objective>>> {
     let (features, labels) = mushrooms()?;
     let targets = Targets::Classes { labels: labels.into_iter().map(|l| u32::from(positive(l))).collect(), classes: 2 };
-    let data = Arc::new(Examples::new(Dataset { features, targets, keys: None }).unwrap());
+    let data = Arc::new(Examples::new(Dataset::new(features, targets)).unwrap());
     let model = format!(r#"{{"kind": "logistic", "l2": 0.1, "intercept": true, "smoothness": "{smoothness}"}}"#);
     let model: ModelConfig = serde_json::from_str(&model).unwrap();
     // The first four blocks have one row more.

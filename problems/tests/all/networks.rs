@@ -18,7 +18,7 @@ fn numbers(count: usize) -> Vec<f64> {
 fn classes(rows: usize, cols: usize, classes: u32) -> Arc<Examples> {
     let labels = (0..rows as u32).map(|k| k * 7 % classes).collect();
     let features = Matrix::Dense(Dense { cols, values: numbers(rows * cols) });
-    Arc::new(Examples::new(Dataset { features, targets: Targets::Classes { labels, classes }, keys: None }).unwrap())
+    Arc::new(Examples::new(Dataset::new(features, Targets::Classes { labels, classes })).unwrap())
 }
 
 fn gradient(f: &dyn Objective, x: &Vector, batch: Batch<'_>) -> Vector {
@@ -68,7 +68,7 @@ fn storage_does_not_matter() {
     ];
     let gradients = storages.map(|features| {
         let targets = Targets::Numbers((0..rows).map(|k| k as f64).collect());
-        let data = Arc::new(Examples::new(Dataset { features, targets, keys: None }).unwrap());
+        let data = Arc::new(Examples::new(Dataset::new(features, targets)).unwrap());
         let f = model(json!({"kind": "mlp", "sizes": [4], "activation": "tanh"})).objective(&data, 0..rows).unwrap();
         gradient(&*f, &f.start(), Batch::all())
     });
@@ -133,7 +133,7 @@ fn exams_count_right_answers_and_near_ones() {
     // A network without hidden layers whose scores are the features themselves.
     let features = Matrix::Single(Single { cols: 6, values: vec![9., 1., 2., 3., 4., 5., 0., 1., 2., 3., 4., 5., 5., 5., 0., 0., 0., 0.] });
     let targets = Targets::Classes { labels: vec![0, 0, 1], classes: 6 };
-    let data = Arc::new(Examples::new(Dataset { features, targets, keys: None }).unwrap());
+    let data = Arc::new(Examples::new(Dataset::new(features, targets)).unwrap());
     let exam = model(json!({"kind": "mlp", "sizes": []})).exam(&data, 0..3).unwrap();
     let identity: Vec<f32> = (0..42).map(|k| f32::from(u8::from(k < 36 && k % 7 == 0))).collect();
     let metrics = exam.metrics(&Vector::from(identity), None);

@@ -20,7 +20,7 @@ fn random_examples(rows: usize, cols: usize, classes: u32) -> Arc<Examples> {
         0 => Targets::Numbers((0..rows).map(|_| dice.normal()).collect()),
         _ => Targets::Classes { labels: (0..rows).map(|_| dice.below(classes as usize) as u32).collect(), classes },
     };
-    Arc::new(Examples::new(Dataset { features, targets, keys: None }).unwrap())
+    Arc::new(Examples::new(Dataset::new(features, targets)).unwrap())
 }
 
 fn alone(f: &dyn Objective, steps: u64) -> Reference {
@@ -78,7 +78,7 @@ fn an_exact_fit_has_value_zero() {
 fn separable_data_without_regulariser_has_no_minimiser_and_says_so() {
     let features = Matrix::dense(1, vec![1.0, 2.0, -1.0, -3.0]).unwrap();
     let targets = Targets::Classes { labels: vec![1, 1, 0, 0], classes: 2 };
-    let data = Arc::new(Examples::new(Dataset { features, targets, keys: None }).unwrap());
+    let data = Arc::new(Examples::new(Dataset::new(features, targets)).unwrap());
     let f = model(r#"{"kind": "logistic"}"#).objective(&data, 0..4).unwrap();
     let (short, long) = (alone(&*f, 10), alone(&*f, 1000));
     assert!(!short.exact && !long.exact && long.how.contains("no minimiser"));

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 fn data(labels: Vec<u32>, classes: u32, keys: Option<Vec<u32>>) -> Dataset {
     let features = Matrix::Dense(Dense { cols: 1, values: vec![0.0; labels.len()] });
-    Dataset { features, targets: Targets::Classes { labels, classes }, keys }
+    Dataset { keys, ..Dataset::new(features, Targets::Classes { labels, classes }) }
 }
 
 fn split(json: &str) -> Split {
@@ -151,11 +151,24 @@ fn label_mixtures_have_the_shares_they_were_given() {
 }
 
 #[test]
+fn proportional_labels_are_as_frequent_as_in_the_source() {
+    // 100 of class 0, 50 of class 1, 10 of class 2, 40 of class 3.
+    let data = data([vec![0; 100], vec![1; 50], vec![2; 10], vec![3; 40]].concat(), 4, None);
+    let json = r#"{"kind": "label-mixtures", "per_client": 40, "groups": [{"clients": 2, "mix": [
+        {"labels": [0, 1, 2], "share": 0.8, "proportional": true}, {"labels": [3], "share": 0.2}]}]}"#;
+    let partition = deal(json, &data, 5).unwrap();
+    let count = |label: std::ops::Range<u32>| partition.clients[1].iter().filter(|row| label.contains(row)).count();
+    assert_eq!([count(0..100), count(100..150), count(150..160), count(160..200)], [20, 10, 2, 8]);
+}
+
+#[test]
 fn natural_clients_are_the_keys_in_ascending_order() {
     let data = data(vec![0; 6], 1, Some(vec![9, 2, 9, 2, 9, 5]));
     assert_eq!(deal(r#"{"kind": "natural"}"#, &data, 0).unwrap().clients, [vec![1, 3], vec![5], vec![0, 2, 4]]);
     let large = deal(r#"{"kind": "natural", "min": 2, "clients": 1}"#, &data, 0).unwrap();
     assert_eq!((large.clients, large.left_out), (vec![vec![1, 3]], 4));
+    let short = deal(r#"{"kind": "natural", "most": 2}"#, &data, 0).unwrap();
+    assert_eq!((short.clients, short.left_out), (vec![vec![1, 3], vec![5], vec![0, 2]], 1));
 }
 
 #[test]

@@ -80,7 +80,8 @@ fn write_table(m: &mut Markup, comparison: &Comparison<'_>, table: &ClientTable)
     m.open("tbody", &[]);
     let several = table.lines.iter().any(|line| line.problem != table.lines[0].problem);
     for line in &table.lines {
-        let name = if several { format!("{} of problem {}", line.client, line.problem + 1) } else { line.client.to_string() };
+        let name = line.name.as_ref().map_or_else(|| line.client.to_string(), |name| format!("{} · {name}", line.client));
+        let name = if several { format!("{name} of problem {}", line.problem + 1) } else { name };
         let best = line.best(&table.metric);
         m.open("tr", &[]);
         m.element("td", &[("class", &"word")], &name);

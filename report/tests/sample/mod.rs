@@ -151,6 +151,7 @@ fn client_row(card: &RunCard, alpha: f64, client: u32) -> ClientRow {
     ClientRow {
         run: card.run,
         client,
+        name: None,
         examples: (520.0 / few) as u64,
         metrics: metrics.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
     }

@@ -65,7 +65,7 @@ fn sine() -> Result<(Arc<dyn Population>, Vector), Box<dyn std::error::Error>> {
     let values: Vec<f64> = (0..50).map(|k| f64::from(k) / 5.0 - 5.0).collect();
     let targets = Targets::Numbers(values.iter().map(|x| x.sin()).collect());
     let features = Matrix::Dense(Dense { cols: 1, values });
-    let data = Arc::new(Examples::new(Dataset { features, targets, keys: None })?);
+    let data = Arc::new(Examples::new(Dataset::new(features, targets))?);
     let model: ModelConfig = serde_json::from_value(json!({"kind": "mlp", "sizes": [40, 40], "activation": "tanh"}))?;
     let start = model.start(&data, Seed(1))?;
     Ok((Arc::new(vec![Shard::new(model.objective(&data, 0..50)?)]), start))

@@ -81,7 +81,7 @@ pub fn logistic(rng: &mut Rng, clients: usize, dim: usize) -> Clients {
         }
     }
     let features = Matrix::dense(dim, values).unwrap();
-    let data = Arc::new(Examples::new(Dataset { features, targets: Targets::Classes { labels, classes: 2 }, keys: None }).unwrap());
+    let data = Arc::new(Examples::new(Dataset::new(features, Targets::Classes { labels, classes: 2 })).unwrap());
     let model = serde_json::json!({ "kind": "logistic", "l2": 10f64.powf(-1.0 - 2.0 * rng.unit()) });
     let model: ModelConfig = serde_json::from_value(model).unwrap();
     (0..clients).map(|i| model.objective(&data, i * rows..(i + 1) * rows).unwrap()).collect()

@@ -2,10 +2,21 @@
 
 use motet_nn::Shape;
 
+use super::pixels::{Augment, Normalise, Pixels};
 use super::{Examples, ModelError};
 
+/// Images as a model of this name takes them, normalised and cut as told.
+pub(super) fn pixels(
+    model: &'static str,
+    given: Option<[usize; 3]>,
+    (normalise, augment): (Option<&Normalise>, Option<&Augment>),
+    data: &Examples,
+) -> Result<Pixels, ModelError> {
+    Pixels::new(model, &image(model, given, data)?.0, normalise, augment)
+}
+
 /// Height, width and channels: as given, or of square images with one channel or three.
-pub(super) fn image(model: &'static str, given: Option<[usize; 3]>, data: &Examples) -> Result<Shape, ModelError> {
+fn image(model: &'static str, given: Option<[usize; 3]>, data: &Examples) -> Result<Shape, ModelError> {
     let columns = data.features().cols();
     let square = |channels: usize| {
         let side = (columns as f64 / channels as f64).sqrt() as usize;
@@ -20,4 +31,9 @@ pub(super) fn image(model: &'static str, given: Option<[usize; 3]>, data: &Examp
             given: "square images with 1 or 3 channels".into(),
         }),
     }
+}
+
+/// The axes of what comes in.
+pub(super) fn shape(pixels: Option<Pixels>) -> Shape {
+    Shape(pixels.map_or_else(Vec::new, |pixels| pixels.shape().to_vec()))
 }

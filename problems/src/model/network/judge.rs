@@ -74,7 +74,7 @@ impl Exam for NetworkExam {
             let whole = self.network.buffers.is_some() && buffers.is_none();
             for from in self.rows.clone().step_by(if whole { self.rows.len() } else { CHUNK }) {
                 let to = if whole { self.rows.end } else { (from + CHUNK).min(self.rows.end) };
-                self.network.gather(from..to, room);
+                self.network.gather(from..to, None, room);
                 let targets = room.targets.clone();
                 let running = buffers.as_mut().map(|buffers| buffers.f32s_mut());
                 let scores = layers.scores(x, running, room);

@@ -6,6 +6,7 @@ mod image;
 mod judge;
 mod language;
 mod mlp;
+mod pixels;
 mod resnet;
 mod task;
 
@@ -18,11 +19,13 @@ pub use bert::BertClassifier;
 pub use cnn::{Cnn, CnnDropout};
 pub use language::{CharModel, WordModel};
 pub use mlp::{Activation, Mlp};
+pub use pixels::{Augment, Channels, Normalise};
 pub use resnet::{Norm, ResNet};
 
 use super::fitted::Fitted;
 use super::{Arc, Card, Exam, Examples, Model, ModelError, Range};
 use judge::NetworkExam;
+use pixels::Pixels;
 use task::Task;
 
 /// A network as an experiment file describes it.
@@ -30,6 +33,10 @@ pub(super) trait Architecture: Clone + Send + Sync + 'static {
     const CARD: Card;
     /// The layers for these examples and what is to be learnt, or why they do not fit.
     fn build(&self, data: &Examples) -> Result<(Layers<f32>, Task), ModelError>;
+    /// What happens to images on their way in, where examples are images.
+    fn pixels(&self, _data: &Examples) -> Result<Option<Pixels>, ModelError> {
+        Ok(None)
+    }
 }
 
 impl<A: Architecture> Model for A {
@@ -45,13 +52,13 @@ impl<A: Architecture> Model for A {
         self.fitted(data, Seed(0)).expect("the examples were found to fit").exam(rows)
     }
     fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
-        let (layers, task) = self.build(&data)?;
+        let ((layers, task), pixels) = (self.build(&data)?, self.pixels(&data)?.filter(Pixels::acts));
         task.check(A::CARD.name, &data)?;
         let start = Vector::from(layers.start(&mut seed.fixed(ClientId(0), Purpose::Start)));
         let buffers = layers.buffers();
         let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
         let data = data.in_single_precision();
-        Ok(Arc::new(Arc::new(Network { layers, task, start, buffers, data, rooms: Mutex::default() })))
+        Ok(Arc::new(Arc::new(Network { layers, task, pixels, start, buffers, data, rooms: Mutex::default() })))
     }
 }
 
@@ -59,6 +66,7 @@ impl<A: Architecture> Model for A {
 pub(super) struct Network {
     layers: Layers<f32>,
     task: Task,
+    pixels: Option<Pixels>,
     start: Vector,
     /// Running statistics at their start.
     buffers: Option<Vector>,
@@ -79,13 +87,18 @@ impl Network {
         result
     }
 
-    /// Fills the workspace with rows of the data.
-    fn gather(&self, rows: impl Iterator<Item = usize> + Clone, room: &mut Workspace<f32>) {
+    /// Fills the workspace with rows of the data; `noise` is the key of augmentation, absent when judged.
+    fn gather(&self, rows: impl Iterator<Item = usize> + Clone, noise: Option<u64>, room: &mut Workspace<f32>) {
         room.inputs.clear();
         room.targets.clear();
         task::fetch(&self.data, rows.clone());
+        let mut dice = noise.filter(|_| self.pixels.is_some()).map(|key| Seed(key).fixed(ClientId(0), Purpose::Noise));
         for row in rows {
+            let at = room.inputs.len();
             self.task.add(&self.data, row, &self.layers, room);
+            if let Some(pixels) = &self.pixels {
+                pixels.apply(at, &mut room.inputs, dice.as_mut());
+            }
         }
     }
 }
@@ -117,17 +130,25 @@ struct NetworkObjective {
 }
 
 impl NetworkObjective {
-    /// Calls `work` with some examples at a time in a workspace; `whole` forbids cutting a batch.
-    fn chunks(&self, rows: Rows<'_>, whole: bool, mut work: impl FnMut(&Layers<f32>, &mut Workspace<f32>)) {
+    /// Calls `work` with some examples at a time in a workspace and their noise; `whole` forbids cutting a batch.
+    fn chunks(
+        &self,
+        rows: Rows<'_>,
+        whole: bool,
+        mut noise: Option<u64>,
+        mut work: impl FnMut(&Layers<f32>, Option<u64>, &mut Workspace<f32>),
+    ) {
         let count = self.count(rows);
         self.network.with_room(|room| {
             for from in (0..count).step_by(if whole { count.max(1) } else { CHUNK }) {
                 let these = from..if whole { count } else { (from + CHUNK).min(count) };
                 match rows {
-                    Rows::All => self.network.gather(these.map(|k| self.rows.start + k), room),
-                    Rows::Only(list) => self.network.gather(list[these].iter().map(|&k| self.row(k)), room),
+                    Rows::All => self.network.gather(these.map(|k| self.rows.start + k), noise, room),
+                    Rows::Only(list) => self.network.gather(list[these].iter().map(|&k| self.row(k)), noise, room),
                 }
-                work(&self.network.layers, room);
+                work(&self.network.layers, noise, room);
+                // The chunks of one batch must not drop the same numbers.
+                noise = noise.map(|key| key.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1));
             }
         });
     }
@@ -155,13 +176,11 @@ impl NetworkObjective {
         let (share, mut sum, mut accumulate) = (1.0 / count as f64, 0.0, false);
         // Statistics over a batch are over all of it.
         let whole = self.network.buffers.is_some();
-        // The chunks of one batch must not drop the same numbers.
-        let mut noise = batch.noise.map(|noise| noise.key());
-        self.chunks(batch.rows, whole, |layers, room| {
+        let noise = batch.noise.map(|noise| noise.key());
+        self.chunks(batch.rows, whole, noise, |layers, noise, room| {
             let buffers = batch.buffers.as_mut().map(|buffers| buffers.f32s_mut());
             sum += layers.gradient(x, Inputs { noise, buffers, share, accumulate, unvalued: !valued }, room, g);
             accumulate = true;
-            noise = noise.map(|key| key.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1));
         });
         sum * share
     }
@@ -188,7 +207,7 @@ impl Objective for NetworkObjective {
         let (mut sum, count) = (0.0, self.count(batch.rows));
         // Statistics over a batch are over all of it, unless running ones are there.
         let whole = self.network.buffers.is_some() && batch.buffers.is_none();
-        self.chunks(batch.rows, whole, |layers, room| {
+        self.chunks(batch.rows, whole, None, |layers, _, room| {
             let buffers = batch.buffers.as_mut().map(|buffers| buffers.f32s_mut());
             sum += layers.value(x.f32s(), Inputs { buffers, ..Inputs::default() }, room);
         });

@@ -3,15 +3,20 @@
 use motet_nn::zoo::{ResNetNorm, resnet18};
 use serde::{Deserialize, Serialize};
 
-use super::image::image;
+use super::image::{pixels, shape};
+use super::pixels::{Augment, Normalise, Pixels};
 use super::{Architecture, Card, Examples, Layers, ModelError, Task};
 
 /// ResNet-18 for small images.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResNet {
     /// Height, width, channels.
     pub image: Option<[usize; 3]>,
+    /// How pixels are scaled.
+    pub normalise: Option<Normalise>,
+    /// What training makes of images by chance.
+    pub augment: Option<Augment>,
     /// How channels are normalised.
     pub norm: Norm,
     /// Groups of a group norm.
@@ -33,7 +38,7 @@ pub enum Norm {
 
 impl Default for ResNet {
     fn default() -> Self {
-        Self { image: None, norm: Norm::Group, groups: 2, width: 64 }
+        Self { image: None, normalise: None, augment: None, norm: Norm::Group, groups: 2, width: 64 }
     }
 }
 
@@ -43,11 +48,17 @@ impl Architecture for ResNet {
         about: "ResNet-18 for small images (He et al. 2016) with group or batch norm, in single precision",
         parameters: &[
             ("image", "height, width, channels; square images of 1 or 3 channels need not be told"),
+            ("normalise", "\"image\" (each to mean 0, deviation 1), \"imagenet\" or { mean, std } by channel; as they are unless told"),
+            ("augment", "{ crop, flip }: in training a part cut anywhere, mirrored by a coin; the centre when judged"),
             ("norm", "\"group\" (default), or \"batch\" with running statistics that stay with the client"),
             ("groups", "of the group norm (default 2)"),
             ("width", "channels of the first stage (default 64)"),
         ],
     };
+
+    fn pixels(&self, data: &Examples) -> Result<Option<Pixels>, ModelError> {
+        pixels(Self::CARD.name, self.image, (self.normalise.as_ref(), self.augment.as_ref()), data).map(Some)
+    }
 
     fn build(&self, data: &Examples) -> Result<(Layers<f32>, Task), ModelError> {
         let model = Self::CARD.name;
@@ -56,7 +67,7 @@ impl Architecture for ResNet {
             Norm::Group => ResNetNorm::Group(self.groups),
             Norm::Batch => ResNetNorm::Batch,
         };
-        let layers = resnet18(image(model, self.image, data)?, classes, norm, self.width);
+        let layers = resnet18(shape(self.pixels(data)?), classes, norm, self.width);
         Ok((layers.map_err(|misfit| ModelError::Network { model, misfit })?, Task::Classes))
     }
 }

@@ -63,10 +63,17 @@ impl Task {
 /// Asks the memory for all rows before the first is copied: a client that is visited for the first time lies in none of the
 /// caches, and its rows come in the time of one.
 pub(super) fn fetch(data: &Examples, rows: impl Iterator<Item = usize>) {
-    if let Matrix::Single(a) = data.features() {
-        // Sixteen numbers lie in one line of the cache.
-        let firsts = rows.flat_map(|row| a.values[row * a.cols..][..a.cols].iter().step_by(16));
-        std::hint::black_box(firsts.fold(0, |sum: u32, v| sum.wrapping_add(v.to_bits())));
+    match data.features() {
+        Matrix::Single(a) => {
+            // Sixteen numbers lie in one line of the cache.
+            let firsts = rows.flat_map(|row| a.values[row * a.cols..][..a.cols].iter().step_by(16));
+            std::hint::black_box(firsts.fold(0, |sum: u32, v| sum.wrapping_add(v.to_bits())));
+        }
+        Matrix::Bytes(a) => {
+            let firsts = rows.flat_map(|row| a.row(row).iter().step_by(64));
+            std::hint::black_box(firsts.fold(0, |sum: u8, v| sum.wrapping_add(*v)));
+        }
+        Matrix::Dense(_) | Matrix::Sparse(_) => {}
     }
 }
 
@@ -75,6 +82,7 @@ fn extend(features: &Matrix, row: usize, to: &mut Vec<f32>) {
     match features {
         Matrix::Dense(a) => to.extend(a.values[row * a.cols..][..a.cols].iter().map(|&v| v as f32)),
         Matrix::Single(a) => to.extend_from_slice(&a.values[row * a.cols..][..a.cols]),
+        Matrix::Bytes(a) => to.extend(a.row(row).iter().map(|&byte| a.worth(byte))),
         Matrix::Sparse(a) => {
             let at = to.len();
             to.resize(at + a.cols, 0.0);

@@ -79,7 +79,7 @@ impl Libsvm {
         }
         match labels.missing() {
             Some((expected, found)) => Err(ProblemError::TooFewClasses { file, expected, found }),
-            None => Ok(Dataset { features: Matrix::Sparse(features), targets: labels.finish(), keys: None }),
+            None => Ok(Dataset::new(Matrix::Sparse(features), labels.finish())),
         }
     }
 }

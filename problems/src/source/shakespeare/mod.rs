@@ -151,8 +151,8 @@ impl Rows {
         }
     }
 
-    pub(super) fn dataset(self, cols: usize, classes: u32, _names: Vec<String>) -> Dataset {
+    pub(super) fn dataset(self, cols: usize, classes: u32, names: Vec<String>) -> Dataset {
         let features = Matrix::Single(Single { cols, values: self.values });
-        Dataset { features, targets: Targets::Classes { labels: self.labels, classes }, keys: Some(self.keys) }
+        Dataset::new(features, Targets::Classes { labels: self.labels, classes }).from_clients(self.keys).named(names)
     }
 }

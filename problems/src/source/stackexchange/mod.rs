@@ -1,7 +1,7 @@
 //! A Stack Exchange site's posts: users with tagged texts, or with sentences.
 //!
 //! ```text
-//! client       a user of a site who has posted; posts of nobody known are left out
+//! client       a user of a site who has posted; posts of users who are gone are left out
 //! post         a question (title and body) or an answer, which has its question's tags
 //! bag          which of the W most frequent words a post has, against which of the T most frequent tags; posts without any of
 //!              these tags are left out. `weigh = "share"` gives each word its share of the post's words, as TensorFlow
@@ -122,10 +122,11 @@ impl StackExchange {
             inherit(&mut posts);
             let mut keys = BTreeMap::new();
             for post in posts {
+                let Some(user) = post.user else { continue };
                 let next = library.users.len() as u32;
-                let key = *keys.entry(post.user).or_insert(next);
+                let key = *keys.entry(user).or_insert(next);
                 if key == next {
-                    library.users.push(format!("{site}/{}", post.user));
+                    library.users.push(format!("{site}/{user}"));
                 }
                 let tags = post.tags.iter().map(|tag| library.tags.see(tag.clone())).collect();
                 library.posts.push(Post { key, numbers: tags, ..post });
@@ -161,7 +162,7 @@ impl StackExchange {
         }
         let cols = ranks.iter().flatten().count();
         let features = Matrix::sparse(cols, starts, columns, values).map_err(DatasetError::from)?;
-        Ok(Dataset { features, targets: Targets::Tags { starts: cuts, tags, classes }, keys: Some(keys) })
+        Ok(Dataset::new(features, Targets::Tags { starts: cuts, tags, classes }).from_clients(keys).named(library.users.clone()))
     }
 
     fn sentences(&self, library: &Library) -> Dataset {
@@ -181,7 +182,7 @@ impl StackExchange {
             }
         }
         let targets = Targets::Classes { labels, classes: tokens.count() };
-        Dataset { features: Matrix::Single(Single { cols, values }), targets, keys: Some(keys) }
+        Dataset::new(Matrix::Single(Single { cols, values }), targets).from_clients(keys).named(library.users.clone())
     }
 }
 

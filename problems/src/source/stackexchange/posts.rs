@@ -9,14 +9,14 @@ use crate::source::markup::without_tags;
 use crate::source::open::shown;
 use crate::source::words::{Lexicon, words};
 
-/// A question or an answer whose writer is known.
+/// A question or an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Post {
     pub(super) id: u64,
     /// The question, if this is an answer.
     pub(super) parent: Option<u64>,
-    /// Number of the user on his site.
-    pub(super) user: i64,
+    /// Number of the user on his site; none if he is gone, and then only a question's tags are of use.
+    pub(super) user: Option<i64>,
     /// As the client is numbered over all files.
     pub(super) key: u32,
     pub(super) tags: Vec<String>,
@@ -62,7 +62,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a row says; nothing if it is no question or answer, or of a user who is gone.
+    /// What a row says; nothing if it is no question or answer.
     fn post(&mut self, row: &BytesStart<'_>) -> Result<Option<Post>, String> {
         let (mut post, mut kind, mut user) = (Post::default(), None, None);
         let (mut id, mut title, mut body) = (None, String::new(), String::new());
@@ -87,13 +87,18 @@ impl Reader<'_> {
         }
         post.id = id.ok_or("the row has no Id")?;
         let kind = kind.ok_or("the row has no PostTypeId")?;
-        let Some(user) = user.filter(|_| kind == 1 || kind == 2) else { return Ok(None) };
+        if kind != 1 && kind != 2 {
+            return Ok(None);
+        }
         if kind == 2 && post.parent.is_none() {
             return Err("an answer without ParentId".into());
         }
         post.user = user;
         // A question may have been split off another; its own tags count.
         post.parent = post.parent.filter(|_| kind == 2);
+        if user.is_none() {
+            return Ok(Some(post));
+        }
         let text = format!("{title}\n{}", without_tags(&body));
         let cuts = |letter: char| self.sentences && matches!(letter, '.' | '?' | '!' | '\n' | ';' | ':');
         post.words = text.split(cuts).map(|part| words(part).map(|word| self.lexicon.see(word)).collect()).collect();

@@ -104,14 +104,14 @@ pub(super) fn assemble(table: &Table, mut cells: Cells, file: &str, input: Input
     let rows = target.len();
     let values = (0..rows).flat_map(|row| parts.iter().map(move |(_, values)| values[row])).collect();
     let features = Matrix::Dense(Dense { cols: parts.len(), values });
-    let (keys, names) = owners.map_or((None, vec![]), |owners| {
-        let (keys, names) = natural(&owners);
-        (Some(keys), names)
-    });
-    let _ = names;
     let columns = parts.into_iter().map(|(column, _)| column).collect();
     let targets = targets(&target, table, file, first)?;
-    Ok(Material::Table { dataset: Dataset { features, targets, keys }, columns, inputs: vec![input] })
+    let mut dataset = Dataset::new(features, targets);
+    if let (Some(owners), Some(column)) = (owners, &table.client) {
+        let (keys, names) = natural(&owners);
+        dataset = dataset.from_clients(keys).named(names.into_iter().map(|name| format!("{column} {name}")).collect());
+    }
+    Ok(Material::Table { dataset, columns, inputs: vec![input] })
 }
 
 /// A column without gaps.

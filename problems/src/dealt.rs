@@ -1,0 +1,117 @@
+//! Examples and who gets which: train, validation and test rows of every client, seen and unseen.
+
+use std::ops::Range;
+
+use motet_core::{Input, Seed, Shard};
+
+use crate::census::Census;
+use crate::dataset::Dataset;
+use crate::dice::{self, Step};
+use crate::error::ProblemError;
+use crate::holdout::Parts;
+use crate::matrix::{Indices, Matrix};
+use crate::model::Fitted;
+use crate::prepare::{Column, prepare};
+use crate::problem_config::ProblemConfig;
+use crate::split::{Split, in_proportion};
+
+/// Examples and who gets which.
+pub(crate) struct Dealt {
+    parts: Vec<Parts>,
+    /// So many of the clients, the last ones, never train.
+    pub(crate) unseen: usize,
+    pub(crate) split: &'static str,
+    pub(crate) inputs: Vec<Input>,
+    dataset: Dataset,
+    left_out: usize,
+}
+
+impl Dealt {
+    /// Deals training rows by the split, cuts the hold-out from them, adds the rows that the source gives for validation
+    /// and test, and sets the unseen apart.
+    pub(crate) fn new(
+        dataset: Dataset,
+        inputs: Vec<Input>,
+        split: &Split,
+        config: &ProblemConfig,
+        seed: Seed,
+    ) -> Result<Self, ProblemError> {
+        let mut partition = split.deal(&dataset, &mut dice::shared(seed, Step::Split))?;
+        if dataset.lots.is_some() && partition.extras.is_empty() {
+            partition.extras = in_proportion(&dataset, &partition, &mut dice::shared(seed, Step::Given));
+        }
+        let mut parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, seed)?;
+        for (parts, extra) in parts.iter_mut().zip(partition.extras) {
+            parts.validation.extend(extra.validation);
+            parts.test.extend(extra.test);
+        }
+        let unseen = match &config.unseen {
+            Some(unseen) => unseen.part(&mut parts, partition.strangers, seed)?,
+            None => Vec::new(),
+        };
+        let count = unseen.len();
+        parts.extend(unseen);
+        let dealt: usize = parts.iter().map(|p| p.train.len() + p.validation.len() + p.test.len()).sum();
+        Ok(Self { left_out: dataset.len() - dealt, dataset, parts, unseen: count, split: split.name(), inputs })
+    }
+
+    /// Each client fills gaps and standardises with what its own training rows say.
+    pub(crate) fn prepare(&mut self, columns: &[Column]) {
+        prepare(&mut self.dataset, columns, &self.parts);
+    }
+
+    pub(crate) fn census(&self) -> Census {
+        Census::take(&self.parts, self.unseen, &self.dataset, self.left_out)
+    }
+
+    /// About how much memory the examples take.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        bytes(&self.dataset.features) + (self.dataset.len() * size_of::<f64>()) as u64
+    }
+
+    /// Each client's rows together, training, then validation, then test; and who has how many.
+    pub(crate) fn arranged(self) -> (Dataset, Vec<Parts>) {
+        let dataset = Dataset::new(self.dataset.features, self.dataset.targets);
+        let order: Vec<u32> = self.parts.iter().flat_map(|p| p.train.iter().chain(&p.validation).chain(&p.test)).copied().collect();
+        let in_order = order.len() == dataset.len() && order.iter().enumerate().all(|(k, &row)| k == row as usize);
+        (if in_order { dataset } else { dataset.permuted(&order) }, self.parts)
+    }
+}
+
+/// One shard per client, each a range of the rows.
+pub(crate) fn clients(model: &dyn Fitted, parts: &[Parts]) -> Vec<Shard> {
+    let mut taken = 0;
+    let mut next = |rows: &[u32]| -> Range<usize> {
+        let start = taken;
+        taken += rows.len();
+        start..taken
+    };
+    let exam = |rows: &Range<usize>| (!rows.is_empty()).then(|| model.exam(rows.clone()));
+    let shard = |part: &Parts| {
+        let [train, validation, test] = [next(&part.train), next(&part.validation), next(&part.test)];
+        Shard {
+            train_exam: exam(&train),
+            validation_exam: exam(&validation),
+            test_exam: exam(&test),
+            train: model.objective(train),
+            validation: (!validation.is_empty()).then(|| model.objective(validation)),
+        }
+    };
+    parts.iter().map(shard).collect()
+}
+
+fn bytes(features: &Matrix) -> u64 {
+    let numbers = match features {
+        Matrix::Dense(dense) => dense.values.len() * size_of::<f64>(),
+        Matrix::Single(single) => single.values.len() * size_of::<f32>(),
+        Matrix::Bytes(bytes) => bytes.values.len(),
+        Matrix::Sparse(csr) => {
+            let indices = match &csr.indices {
+                Indices::U16(indices) => indices.len() * size_of::<u16>(),
+                Indices::U32(indices) => indices.len() * size_of::<u32>(),
+            };
+            csr.starts.len() * size_of::<usize>() + indices + csr.values.as_ref().map_or(0, |values| values.len() * size_of::<f64>())
+        }
+    };
+    numbers as u64
+}
