@@ -10,6 +10,7 @@
 mod algorithm;
 mod card;
 mod devices;
+mod fast;
 mod fleet;
 mod host;
 mod ledger;
