@@ -55,7 +55,7 @@ impl Problem {
         let mut problem = match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
             Stock::Population { population, start } => Self::of_population(config, population, start),
-            Stock::Examples(dealt) => Self::of_examples(config, dealt, folders, Seed(config.seed_of(run))),
+            Stock::Examples(dealt) => Self::of_examples(config, *dealt, folders, Seed(config.seed_of(run))),
         }?;
         let clients = problem.shards.len();
         match config.byzantine {
@@ -157,7 +157,7 @@ impl Problem {
         let (count, mut inputs) = (dealt.unseen, std::mem::take(&mut dealt.inputs));
         let (dataset, parts) = dealt.arranged();
         let mut fitted = model.fitted(Arc::new(Examples::new(dataset)?), seed)?;
-        if let Some(path) = &config.weights {
+        if let Some(path) = config.weights.as_ref().filter(|path| !path.as_os_str().is_empty()) {
             let file = open(&folders.find(path)?)?;
             Arc::get_mut(&mut fitted).expect("the model was just made").start_at(&file.text)?;
             inputs.push(file.input);
@@ -213,7 +213,7 @@ impl Population for Known {
 enum Stock {
     Functions { shards: Vec<Shard>, start: Vector },
     Population { population: Arc<dyn Population>, start: Vector },
-    Examples(Dealt),
+    Examples(Box<Dealt>),
 }
 
 impl Stock {
@@ -236,11 +236,11 @@ impl Stock {
         match material {
             Material::Functions { shards, start } => Ok(Stock::Functions { shards, start }),
             Material::Population { population, start } => Ok(Stock::Population { population, start }),
-            Material::Examples { dataset, inputs } => Self::dealt(config, dataset, inputs, seed).map(Stock::Examples),
+            Material::Examples { dataset, inputs } => Ok(Stock::Examples(Box::new(Self::dealt(config, dataset, inputs, seed)?))),
             Material::Table { dataset, columns, inputs } => {
                 let mut dealt = Self::dealt(config, dataset, inputs, seed)?;
                 dealt.prepare(&columns);
-                Ok(Stock::Examples(dealt))
+                Ok(Stock::Examples(Box::new(dealt)))
             }
         }
     }
