@@ -10,7 +10,7 @@
 mod chain;
 mod element;
 pub mod elementary;
-mod fast;
+
 mod files;
 mod init;
 pub mod layer;

@@ -1,7 +1,7 @@
 //! How scores are judged.
 
 use crate::element::Element;
-use crate::fast::fast;
+use motet_core::fast;
 
 /// A target that is not to be judged: the padding of a sequence.
 pub const PADDING: f64 = -1.0;

@@ -11,6 +11,7 @@ use crate::error::ProblemError;
 use crate::holdout::Parts;
 use crate::matrix::{Indices, Matrix};
 use crate::model::Fitted;
+use crate::prepare::{Column, prepare};
 use crate::problem_config::ProblemConfig;
 use crate::split::{Split, in_proportion};
 
@@ -28,18 +29,14 @@ pub(crate) struct Dealt {
 impl Dealt {
     /// Deals training rows by the split, cuts the hold-out from them, adds the rows that the source gives for validation
     /// and test, and sets the unseen apart.
-    pub(crate) fn new(
-        dataset: Dataset,
-        inputs: Vec<Input>,
-        split: &Split,
-        config: &ProblemConfig,
-        seed: Seed,
-    ) -> Result<Self, ProblemError> {
+    pub(crate) fn new(dataset: Dataset, inputs: Vec<Input>, split: &Split, config: &ProblemConfig, run: u64) -> Result<Self, ProblemError> {
+        let (seed, cut) = config.draw_of(run);
+        let (seed, cut) = (Seed(seed), Seed(cut));
         let mut partition = split.deal(&dataset, &mut dice::shared(seed, Step::Split))?;
         if dataset.lots.is_some() && partition.extras.is_empty() {
             partition.extras = in_proportion(&dataset, &partition, &mut dice::shared(seed, Step::Given));
         }
-        let mut parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, seed)?;
+        let mut parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, cut)?;
         for (parts, extra) in parts.iter_mut().zip(partition.extras) {
             parts.validation.extend(extra.validation);
             parts.test.extend(extra.test);
@@ -52,6 +49,11 @@ impl Dealt {
         parts.extend(unseen);
         let dealt: usize = parts.iter().map(|p| p.train.len() + p.validation.len() + p.test.len()).sum();
         Ok(Self { left_out: dataset.len() - dealt, dataset, parts, unseen: count, split: split.name(), inputs })
+    }
+
+    /// Each client fills gaps and standardises with what its own training rows say.
+    pub(crate) fn prepare(&mut self, columns: &[Column]) {
+        prepare(&mut self.dataset, columns, &self.parts);
     }
 
     pub(crate) fn census(&self) -> Census {

@@ -2,7 +2,8 @@
 
 use motet_core::{ClientId, Precision, Vector, View};
 
-use super::columns::{self, Number};
+use super::columns;
+use super::number::Number;
 
 /// Rows gᵢ, by the client that sent each, in cohort order. Rows are kept where they arrived, unless they are brought together.
 #[derive(Clone, Debug, Default)]
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn blocks_give_what_whole_vectors_give() {
-        for (n, d) in [(1, 1), (2, 7), (5, 10), (6, 4096), (7, 4097), (12, 9001)] {
+        for (n, d) in [(1, 1), (2, 7), (5, 10), (6, 4096), (7, 16385), (12, 9001), (11, 40001)] {
             for g in matrices(n, d).into_iter().flat_map(|g| [g.clone().bring_together(), g]) {
                 let v = g.rows()[n - 1].clone();
                 let (u, w): (Vec<f64>, Vec<f64>) = (0..n).map(|i| (0.5 - i as f64, 0.1 * i as f64)).unzip();
@@ -166,7 +167,7 @@ mod tests {
                 };
                 assert_eq!(g.step(&v, -0.25, &u), by_rows(&u), "{n} x {d}");
                 assert_eq!(g.two_steps(&v, -0.25, &u, &w), (by_rows(&u), by_rows(&w)), "{n} x {d}");
-                // Sums of at most 9001 products below 1, in two orders; single precision rounds runs of 32 of them.
+                // Sums of at most 40001 products below 1, in two orders; single precision rounds runs of 32 of them.
                 let close = if g.rows()[0].precision() == Precision::F32 { 1e-3 } else { 1e-10 };
                 for (ours, row) in g.inner(&v).iter().zip(g.rows()) {
                     assert!((ours - row.dot(&v)).abs() < close, "{n} x {d}");

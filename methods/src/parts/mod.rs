@@ -16,6 +16,8 @@ mod local_steps;
 mod mirror;
 mod mixed;
 mod mixture;
+mod moving;
+mod number;
 mod optimiser;
 mod pass;
 mod plateau;

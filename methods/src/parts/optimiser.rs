@@ -6,9 +6,10 @@
 //! Momentum, Adam and Yogi are *lazy*: rows that are not named keep model, m and v as they are, where zeros would let old
 //! gradients move them on; t counts every step, named or not. With all rows named there is no difference.
 
-use motet_core::{Fraction, Positive, Rate, Update, Vector, View, ViewMut, wire};
+use motet_core::{Fraction, Positive, Rate, Update, Vector, wire};
 use serde::{Deserialize, Serialize};
 
+use super::moving::{self, Adaptive, Adding, Following, Forgetting, Grow, Heavy, Stretches};
 use super::schedule::{Schedule, Shape, power};
 
 /// A server optimiser and its settings.
@@ -127,16 +128,6 @@ wire! {
     }
 }
 
-/// The arithmetic of one adaptive step on one coordinate.
-struct Adaptive {
-    b1: f64,
-    eps: f64,
-    /// Factor on m/(√(v·scale) + ε).
-    rate: f64,
-    /// Factor on v under the root.
-    scale: f64,
-}
-
 impl Optimiser {
     /// Plain steps of the size that theory gives.
     pub fn sgd(step: Rate<Positive>) -> Self {
@@ -223,104 +214,39 @@ impl Optimiser {
             Optimiser::Sgd { .. } => {}
             Optimiser::Momentum { b, .. } => {
                 let v = state.v.get_or_insert_with(|| x.zeros_like());
-                coordinates(at, x, None, v, q, |x, m, v, q| {
-                    let v = *b * v + q;
-                    (x - step * v, m, v)
-                });
+                moving::step(at, x, None, v, q, &Heavy { b: *b, rate: step });
             }
             Optimiser::Adam { b1, b2, eps, flavour, .. } => {
                 let (one, two) = corrections(flavour, *b1, *b2, state.t);
-                let how = Adaptive { b1: *b1, eps: *eps, rate: step / one, scale: 1.0 / two };
-                how.walk(at, x, q, state, flavour, |v, q| *b2 * v + (1.0 - *b2) * q * q);
+                let rule = Adaptive { b1: *b1, eps: *eps, rate: step / one, scale: 1.0 / two, grow: Forgetting(*b2) };
+                adapt(at, x, q, state, flavour, &rule);
             }
             Optimiser::Adagrad { eps, flavour, .. } => {
-                let how = Adaptive { b1: 0.0, eps: *eps, rate: step, scale: 1.0 };
-                how.walk(at, x, q, state, flavour, |v, q| v + q * q);
+                adapt(at, x, q, state, flavour, &Adaptive { b1: 0.0, eps: *eps, rate: step, scale: 1.0, grow: Adding });
             }
             Optimiser::Yogi { b1, b2, eps, flavour, .. } => {
                 let (one, two) = corrections(flavour, *b1, *b2, state.t);
-                let how = Adaptive { b1: *b1, eps: *eps, rate: step * two.sqrt() / one, scale: 1.0 };
-                how.walk(at, x, q, state, flavour, |v, q| v + (1.0 - *b2) * sign(q * q - v) * q * q);
+                let rule = Adaptive { b1: *b1, eps: *eps, rate: step * two.sqrt() / one, scale: 1.0, grow: Following(*b2) };
+                adapt(at, x, q, state, flavour, &rule);
             }
         }
     }
 }
 
-/// Parts of a vector that begin here and there and are equally long.
-struct Stretches<I> {
-    starts: I,
-    width: usize,
-}
-
-impl Adaptive {
-    /// m ← b₁ m + (1 − b₁) q, v ← `grow`(v, q), x ← x − rate m/(√(v scale) + ε), in place.
-    fn walk<I: Iterator<Item = usize>>(
-        &self,
-        at: Stretches<I>,
-        x: &mut Vector,
-        q: &Vector,
-        state: &mut Momenta,
-        flavour: Flavour,
-        grow: impl Fn(f64, f64) -> f64,
-    ) {
-        let first = if flavour == Flavour::FedOpt { self.eps * self.eps } else { 0.0 };
-        let v = state.v.get_or_insert_with(|| Vector::filled(x.len(), first, x.precision()));
-        let one = |x: f64, m: f64, v: f64, q: f64| {
-            let (m, v) = (self.b1 * m + (1.0 - self.b1) * q, grow(v, q));
-            // With b₂ = 1 the correction is 0/0: nothing was seen yet, so nothing moves.
-            let moved = self.rate * m / ((v * self.scale).sqrt() + self.eps);
-            (if moved.is_nan() & q.is_finite() { x } else { x - moved }, m, v)
-        };
-        if self.b1 == 0.0 {
-            // m is q itself: nothing to remember.
-            return coordinates(at, x, None, v, q, one);
-        }
-        let m = state.m.get_or_insert_with(|| x.zeros_like());
-        coordinates(at, x, Some(m), v, q, one);
-    }
-}
-
-/// Runs over (x, m, v, q), writing the first three.
-fn coordinates<I: Iterator<Item = usize>>(
-    at: Stretches<I>,
+/// A step by a rule that remembers v, and m where b₁ > 0.
+fn adapt<G: Grow>(
+    at: Stretches<impl Iterator<Item = usize>>,
     x: &mut Vector,
-    m: Option<&mut Vector>,
-    v: &mut Vector,
     q: &Vector,
-    one: impl Fn(f64, f64, f64, f64) -> (f64, f64, f64),
+    state: &mut Momenta,
+    flavour: Flavour,
+    rule: &Adaptive<G>,
 ) {
-    assert_eq!(x.len(), v.len(), "dimensions agree");
-    // Row by row and without a branch in the row: the compiler then takes several numbers at once.
-    macro_rules! run {
-        ($x:ident, $m:ident, $v:ident, $q:ident, $t:ty) => {
-            for (start, q) in at.starts.zip($q.chunks(at.width.max(1))) {
-                let places = start..start + q.len();
-                let (x, v) = (&mut $x[places.clone()], &mut $v[places.clone()]);
-                let state = x.iter_mut().zip(v).zip(q);
-                match $m.as_mut() {
-                    Some(m) => state.zip(&mut m[places]).for_each(|(((x, v), q), m)| {
-                        let now = one(f64::from(*x), f64::from(*m), f64::from(*v), f64::from(*q));
-                        (*x, *m, *v) = (now.0 as $t, now.1 as $t, now.2 as $t);
-                    }),
-                    None => state.for_each(|((x, v), q)| {
-                        let now = one(f64::from(*x), 0.0, f64::from(*v), f64::from(*q));
-                        (*x, *v) = (now.0 as $t, now.2 as $t);
-                    }),
-                }
-            }
-        };
-    }
-    match (x.view_mut(), v.view_mut(), q.view()) {
-        (ViewMut::F64(x), ViewMut::F64(v), View::F64(q)) => {
-            let mut m = m.map(Vector::f64s_mut);
-            run!(x, m, v, q, f64);
-        }
-        (ViewMut::F32(x), ViewMut::F32(v), View::F32(q)) => {
-            let mut m = m.map(Vector::f32s_mut);
-            run!(x, m, v, q, f32);
-        }
-        _ => panic!("vectors of one computation share their precision"),
-    }
+    let first = if flavour == Flavour::FedOpt { rule.eps * rule.eps } else { 0.0 };
+    let v = state.v.get_or_insert_with(|| Vector::filled(x.len(), first, x.precision()));
+    // Without b₁, m is q itself: nothing to remember.
+    let m = (rule.b1 != 0.0).then(|| state.m.get_or_insert_with(|| x.zeros_like()));
+    moving::step(at, x, m, v, q, rule);
 }
 
 /// 1 − b₁ᵗ and 1 − b₂ᵗ, or ones where nothing is corrected.
@@ -329,10 +255,4 @@ fn corrections(flavour: Flavour, b1: f64, b2: f64, t: u64) -> (f64, f64) {
         Flavour::Corrected => (1.0 - power(b1, t), 1.0 - power(b2, t)),
         Flavour::Plain | Flavour::FedOpt => (1.0, 1.0),
     }
-}
-
-/// −1, 0 or 1.
-#[inline(always)]
-fn sign(value: f64) -> f64 {
-    f64::from(u8::from(value > 0.0)) - f64::from(u8::from(value < 0.0))
 }

@@ -2,8 +2,8 @@
 
 use super::{Flow, Layer, Pass, Reads};
 use crate::element::Element;
-use crate::fast::fast;
 use crate::shape::Shape;
+use motet_core::fast;
 
 /// Applied to each number by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

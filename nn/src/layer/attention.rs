@@ -7,11 +7,11 @@
 
 use super::{Flow, Layer, Pace, Pass, Reads, bias_rows, sum_rows};
 use crate::element::Element;
-use crate::fast::fast;
 use crate::init::Init;
 use crate::matrix::{Mat, matmul, matmul_into};
 use crate::parameter::Parameter;
 use crate::shape::Shape;
+use motet_core::fast;
 
 /// Self-attention with names as BERT has them: `self.query`, `self.key`, `self.value`, `output.dense`.
 #[derive(Clone, Debug)]

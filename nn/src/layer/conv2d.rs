@@ -2,11 +2,11 @@
 
 use super::{Flow, Layer, Pace, Pass, Reads, add, bias_rows, sum_rows};
 use crate::element::Element;
-use crate::fast::fast;
 use crate::init::Init;
 use crate::matrix::{Mat, matmul};
 use crate::parameter::{Layout, Parameter};
 use crate::shape::Shape;
+use motet_core::fast;
 
 /// A square kernel over images of height × width × channels.
 #[derive(Clone, Debug)]

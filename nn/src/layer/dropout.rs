@@ -4,8 +4,8 @@ use motet_core::Fraction;
 
 use super::{Flow, Layer, Pass, Reads};
 use crate::element::Element;
-use crate::fast::fast;
 use crate::shape::Shape;
+use motet_core::fast;
 
 /// Which numbers are dropped is a function of the pass's noise and the number's place, so that the reverse pass throws
 /// the same dice and nothing need be remembered.

@@ -9,12 +9,12 @@
 
 use super::{Flow, Layer, Pace, Pass, Reads, bias_rows, sum_rows};
 use crate::element::Element;
-use crate::fast::fast;
 use crate::init::Init;
 use crate::matrix::{Mat, matmul};
 use crate::panels::{self, Sizes};
 use crate::parameter::{Layout, Parameter};
 use crate::shape::Shape;
+use motet_core::fast;
 
 /// One layer of LSTM; stack several for more. Gives the hidden state at every position.
 #[derive(Clone, Debug)]

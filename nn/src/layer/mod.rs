@@ -148,7 +148,7 @@ impl<E> Pass<'_, E> {
     }
 }
 
-crate::fast::fast! {
+motet_core::fast! {
     /// g ← Σ rows, or g += Σ rows.
     pub(crate) fn sum_rows<E: Element>(fresh: bool, rows: &[E], g: &mut [E]) {
         if fresh {

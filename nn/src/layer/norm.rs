@@ -1,9 +1,9 @@
 //! The arithmetic that all norms share: channels of one group have mean 0 and variance 1 over some rows.
 
 use crate::element::Element;
-use crate::fast::fast;
 use crate::init::Init;
 use crate::parameter::Parameter;
+use motet_core::fast;
 
 /// Rows of channels, `per` channels to a group.
 #[derive(Clone, Copy, Debug, Default)]

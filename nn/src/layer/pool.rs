@@ -2,8 +2,8 @@
 
 use super::{Flow, Layer, Pace, Pass, Reads};
 use crate::element::Element;
-use crate::fast::fast;
 use crate::shape::Shape;
+use motet_core::fast;
 
 /// Windows over an image; what does not fill a window at the far edges is left out.
 #[derive(Clone, Copy, Debug, Default)]

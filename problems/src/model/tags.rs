@@ -1,8 +1,8 @@
 //! Tag prediction: many sparse words in, some of many tags out (Reddi et al., *Adaptive Federated Optimization*, ICLR 2021).
 
+use motet_core::fast;
 use motet_core::{Batch, Compact, Precision, RowUpdate, Rows, Update};
 use motet_nn::elementary::{exp_single, softplus};
-use motet_nn::fast;
 use serde::{Deserialize, Serialize};
 
 use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range, Vector};

@@ -8,6 +8,7 @@ use motet_core::Input;
 use sha2::{Digest, Sha256};
 
 use crate::error::ProblemError;
+use crate::imports::{fingerprint, verify};
 
 /// What a file holds, and what it was.
 #[derive(Debug)]
@@ -23,24 +24,15 @@ pub(crate) fn open(file: &Path) -> Result<Opened, ProblemError> {
     let unreadable = |cause| ProblemError::Unreadable { file: file.to_path_buf(), cause };
     let packed = fs::read(file).map_err(unreadable)?;
     let input = Input { name: name_of(file), bytes: packed.len() as u64, sha256: hexadecimal(&Sha256::digest(&packed)) };
+    verify(file, &input)?;
     Ok(Opened { text: unpack(packed).map_err(unreadable)?, input })
 }
 
 /// Opens a file that may be larger than memory: unpacked as it is read. The fingerprint takes a pass of its own.
 pub(crate) fn stream(file: &Path) -> Result<(Box<dyn BufRead>, Input), ProblemError> {
     let unreadable = |cause| ProblemError::Unreadable { file: file.to_path_buf(), cause };
-    let (mut hash, mut bytes) = (Sha256::new(), 0);
-    let mut raw = fs::File::open(file).map_err(unreadable)?;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let read = raw.read(&mut buffer).map_err(unreadable)?;
-        if read == 0 {
-            break;
-        }
-        hash.update(&buffer[..read]);
-        bytes += read as u64;
-    }
-    let input = Input { name: name_of(file), bytes, sha256: hexadecimal(&hash.finalize()) };
+    let input = fingerprint(file)?;
+    verify(file, &input)?;
     let mut packed = BufReader::new(fs::File::open(file).map_err(unreadable)?);
     let first = packed.fill_buf().map_err(unreadable)?;
     let text: Box<dyn BufRead> = if first.starts_with(&GZIP) {

@@ -14,3 +14,5 @@ mod problem;
 mod real_files;
 mod reference;
 mod splits;
+mod tables;
+mod texts;

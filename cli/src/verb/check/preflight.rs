@@ -1,7 +1,8 @@
 //! What a run will take of the machine, from a short trial.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use motet_core::{Algorithm, ClientId, Heard, Roster, Slot, Store, StoreError, Wire};
 use motet_runtime::{KEPT, Memory};
@@ -130,22 +131,23 @@ fn free_disk(_: &Path) -> Option<u64> {
     None
 }
 
-/// A store that notes how large states become.
+/// A store that notes how large states are.
 pub(super) struct Scales<S> {
     inner: Memory<S>,
-    largest: AtomicU64,
+    /// As each was put last: within a round there may be more versions of a state than sleep after it.
+    bytes: Mutex<BTreeMap<ClientId, u64>>,
 }
 
 impl<S> Default for Scales<S> {
     fn default() -> Self {
-        Self { inner: Memory::default(), largest: AtomicU64::new(0) }
+        Self { inner: Memory::default(), bytes: Mutex::default() }
     }
 }
 
 impl<S> Scales<S> {
-    /// Bytes of the largest state that went to sleep.
+    /// Bytes of the largest state asleep.
     pub(super) fn largest(&self) -> u64 {
-        self.largest.load(Ordering::Relaxed)
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).values().copied().max().unwrap_or(0)
     }
 }
 
@@ -154,7 +156,7 @@ impl<S: Wire + Clone + Send> Store<S> for Scales<S> {
         self.inner.take(client)
     }
     fn put(&self, client: ClientId, state: S) -> Result<(), StoreError> {
-        self.largest.fetch_max(state.bytes(), Ordering::Relaxed);
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).insert(client, state.bytes());
         self.inner.put(client, state)
     }
     fn read(&self, client: ClientId) -> Result<Option<S>, StoreError> {

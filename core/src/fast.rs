@@ -7,16 +7,16 @@
 /// on every machine.
 #[macro_export]
 macro_rules! fast {
-    ($($(#[$about:meta])* $seen:vis fn $name:ident$(<$e:ident: Element>)?($($arg:ident: $kind:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
+    ($($(#[$about:meta])* $seen:vis fn $name:ident$(<$($e:ident: $bound:path),+>)?($($arg:ident: $kind:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
         $(#[$about])*
         #[allow(unsafe_code)] // one call, justified below
-        $seen fn $name$(<$e: $crate::Element>)?($($arg: $kind),*) $(-> $result)? {
+        $seen fn $name$(<$($e: $bound),+>)?($($arg: $kind),*) $(-> $result)? {
             #[inline(always)]
-            fn as_it_is$(<$e: $crate::Element>)?($($arg: $kind),*) $(-> $result)? $body
+            fn as_it_is$(<$($e: $bound),+>)?($($arg: $kind),*) $(-> $result)? $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2")]
-            fn with_avx2$(<$e: $crate::Element>)?($($arg: $kind),*) $(-> $result)? {
+            fn with_avx2$(<$($e: $bound),+>)?($($arg: $kind),*) $(-> $result)? {
                 as_it_is($($arg),*)
             }
 
@@ -29,5 +29,3 @@ macro_rules! fast {
         }
     )*};
 }
-
-pub(crate) use fast;
