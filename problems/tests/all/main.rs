@@ -11,4 +11,5 @@ mod population;
 mod problem;
 mod real_files;
 mod reference;
+mod sine;
 mod splits;
