@@ -285,31 +285,44 @@ fn attempt_round<A: Algorithm>(
 ) -> Result<Option<Outcome>, TrainError> {
     for attempt in 0..plan.attempts {
         now.attempts += 1;
-        // Work on a copy: if the round fails, only the ledger remembers, since the bits were spent.
-        let (mut server, mut noted, mut excluded) = (now.server.clone(), now.notes.clone(), now.excluded.clone());
+        // What was is kept until the method has decided: if the round fails, only the ledger remembers, since the bits were spent.
+        let (mut before, mut noted, mut excluded) = (Some(now.server.clone()), now.notes.clone(), now.excluded.clone());
         let slot = Slot { round: index, attempt, exchange: 0 };
-        let books = Books { ledger: &mut now.ledger, heard: &mut now.heard, notes: &mut noted, excluded: &mut excluded, lists };
+        let (ledger, heard) = (&mut now.ledger, &mut now.heard);
+        let books = Books { ledger, heard, notes: &mut noted, excluded: &mut excluded, lists, before: &mut before };
         let rules = Rules { quorum: plan.quorum, not_finite: plan.not_finite };
         let mut round = Round::new(slot, plan.seed, rules, everyone, fleet, books);
-        let done = if index == 0 { algorithm.open(&mut server, &mut round) } else { algorithm.round(&mut server, &mut round) };
-        match done {
-            Ok(()) => {
-                let mut finite = true;
-                server.vectors(&mut |v| finite &= v.is_finite());
-                if !finite {
-                    return Ok(Some(Outcome::Diverged { round: index, client: None }));
-                }
-                (now.server, now.notes, now.excluded) = (server, noted, excluded);
+        let server = &mut now.server;
+        let done = if index == 0 { algorithm.open(server, &mut round) } else { algorithm.round(server, &mut round) };
+        let again = attempt + 1 < plan.attempts && matches!(done, Err(Abort::Quorum { .. }));
+        if again {
+            round.roll_back();
+        }
+        let end = match done {
+            Ok(()) if is_finite(&mut now.server) => {
+                (now.notes, now.excluded) = (noted, excluded);
                 return Ok(None);
             }
-            Err(Abort::Quorum { .. }) if attempt + 1 < plan.attempts => round.roll_back(),
-            Err(Abort::NotFinite { client }) => return Ok(Some(Outcome::Diverged { round: index, client: Some(client) })),
+            Ok(()) => Outcome::Diverged { round: index, client: None },
+            Err(Abort::NotFinite { client }) => Outcome::Diverged { round: index, client: Some(client) },
             // Not the method's failure but the machine's: the run can go on from what was kept.
             Err(Abort::Store(source)) => return Err(TrainError::Store { round: index, source }),
-            Err(fatal) => return Ok(Some(Outcome::Failed { round: index, reason: fatal.to_string() })),
+            Err(fatal) => Outcome::Failed { round: index, reason: fatal.to_string() },
+        };
+        if let Some(server) = before {
+            now.server = server;
+        }
+        if !again {
+            return Ok(Some(end));
         }
     }
     Ok(Some(Outcome::Failed { round: index, reason: "no attempts were allowed".into() }))
+}
+
+fn is_finite(server: &mut impl Wire) -> bool {
+    let mut finite = true;
+    server.vectors(&mut |v| finite &= v.is_finite());
+    finite
 }
 
 fn measure<A: Algorithm>(

@@ -16,7 +16,7 @@ pub struct Census {
     /// Those who never train.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Household>,
-    /// Examples of all clients by class; empty if targets are numbers.
+    /// Examples of all clients by class or tag; empty if targets are numbers.
     pub labels: Vec<u64>,
     /// Mean over clients of the total-variation distance between the client's label distribution and
     /// that of all: 0 if all are alike, near 1 if no two clients share a label. Absent without classes.
@@ -37,7 +37,7 @@ pub struct Household {
     pub validation: u64,
     /// Examples to be judged on.
     pub test: u64,
-    /// All of them by class; empty if targets are numbers.
+    /// All of them by class or tag; empty if targets are numbers.
     pub labels: Vec<u64>,
 }
 
@@ -78,6 +78,12 @@ impl Household {
             counts.resize(*classes as usize, 0);
             for row in parts.train.iter().chain(&parts.validation).chain(&parts.test) {
                 counts[labels[*row as usize] as usize] += 1;
+            }
+        }
+        if let Targets::Tags { starts, tags, classes } = &data.targets {
+            counts.resize(*classes as usize, 0);
+            for &row in parts.train.iter().chain(&parts.validation).chain(&parts.test) {
+                tags[starts[row as usize]..starts[row as usize + 1]].iter().for_each(|&tag| counts[tag as usize] += 1);
             }
         }
         let name = name(parts, data);

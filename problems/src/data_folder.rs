@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::ProblemError;
+use crate::imports::LIST;
 
 /// The folders a problem may read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub fn data_files(folder: &Path) -> io::Result<Vec<DataFile>> {
         for entry in fs::read_dir(&place)? {
             let path = entry?.path();
             let about = fs::metadata(&path)?;
-            if about.is_file() {
+            if about.is_file() && path.file_name().is_none_or(|name| name != LIST) {
                 let path = path.strip_prefix(folder).unwrap_or(&path).to_path_buf();
                 files.push(DataFile { path, bytes: about.len() });
             }
@@ -75,6 +76,11 @@ impl Folders {
         }
     }
 
+    /// The folder that `path` names, if it names one.
+    pub(crate) fn find_folder(&self, path: &Path) -> Option<PathBuf> {
+        self.places().into_iter().map(|place| place.join(path)).find(|place| place.is_dir())
+    }
+
     /// Every folder that is searched, in order.
     fn places(&self) -> Vec<PathBuf> {
         let here = if self.beside.as_os_str().is_empty() { Path::new(".") } else { &self.beside };
@@ -96,7 +102,9 @@ fn extended(path: PathBuf, extension: &str) -> PathBuf {
 /// One level down, by name; none if the folder cannot be read.
 fn subfolders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    // A name with a dot in front is an import that did not end.
+    let hidden = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir() && !hidden(path)).collect();
     found.sort();
     found
 }

@@ -11,6 +11,7 @@ use crate::error::ProblemError;
 use crate::holdout::Parts;
 use crate::matrix::{Indices, Matrix};
 use crate::model::Fitted;
+use crate::prepare::{Column, prepare};
 use crate::problem_config::ProblemConfig;
 use crate::split::{Split, in_proportion};
 
@@ -48,6 +49,11 @@ impl Dealt {
         parts.extend(unseen);
         let dealt: usize = parts.iter().map(|p| p.train.len() + p.validation.len() + p.test.len()).sum();
         Ok(Self { left_out: dataset.len() - dealt, dataset, parts, unseen: count, split: split.name(), inputs })
+    }
+
+    /// Each client fills gaps and standardises with what its own training rows say.
+    pub(crate) fn prepare(&mut self, columns: &[Column]) {
+        prepare(&mut self.dataset, columns, &self.parts);
     }
 
     pub(crate) fn census(&self) -> Census {

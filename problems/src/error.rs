@@ -25,6 +25,34 @@ pub enum ProblemError {
         /// What the system says.
         cause: io::Error,
     },
+    /// An imported file is no longer what it was.
+    #[error("`{}` changed since it was imported: its sha256 is {found}, and was {known}; import it again under another name", file.display())]
+    Changed {
+        /// Which file.
+        file: PathBuf,
+        /// When it was imported.
+        known: String,
+        /// Now.
+        found: String,
+    },
+    /// The name of an import is a folder's.
+    #[error("`{name}` cannot be the name of an import: letters, digits, `-`, `_` and `.`, the first no `.`")]
+    ImportName {
+        /// As given.
+        name: String,
+    },
+    /// Somebody imported this before.
+    #[error("`{}` is there already, and nothing is overwritten: choose another name, or remove that folder", folder.display())]
+    Imported {
+        /// Which folder.
+        folder: PathBuf,
+    },
+    /// Two files of an import are called alike.
+    #[error("two of the files are called `{name}`: import them under two names")]
+    SameName {
+        /// Their name.
+        name: String,
+    },
     /// The file holds no example.
     #[error("{file}: no examples in this file")]
     NoExamples {
@@ -40,6 +68,16 @@ pub enum ProblemError {
         line: usize,
         /// What is wrong there.
         fault: LineFault,
+    },
+    /// A place of a file is not as its form wants it.
+    #[error("{file}, {place}: {what}")]
+    Odd {
+        /// Name of the file.
+        file: String,
+        /// A line, a byte, a row, an element.
+        place: String,
+        /// What is there, and what would be right.
+        what: String,
     },
     /// The labels of a file are fewer than the experiment says.
     #[error("{file}: {found} distinct label(s) in the whole file, but classes = {expected}")]
@@ -78,8 +116,11 @@ pub enum ProblemError {
         split: &'static str,
     },
     /// The split needs to know whose each example is.
-    #[error("split `natural` needs a source that knows whose each example is, and this one does not")]
-    NoKeys,
+    #[error("split `{split}` needs a source that knows whose each example is, and this one does not")]
+    NoKeys {
+        /// Name in the list of splits.
+        split: &'static str,
+    },
     /// A hold-out takes all a client has.
     #[error(
         "client {client} has {examples} example(s): holding out {validation} for validation and {test} for test leaves none to train on"

@@ -8,7 +8,7 @@ use motet_core::{ClientId, Devices, Input, Liars, Population, ProblemCard, Roste
 
 use crate::census::Census;
 use crate::data_folder::Folders;
-use crate::dataset::Examples;
+use crate::dataset::{Dataset, Examples};
 use crate::dealt::{Dealt, clients};
 use crate::error::ProblemError;
 use crate::problem_config::ProblemConfig;
@@ -55,7 +55,7 @@ impl Problem {
         let mut problem = match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
             Stock::Population { population, start } => Self::of_population(config, population, start),
-            Stock::Examples(dealt) => Self::of_examples(config, dealt, folders, Seed(config.seed_of(run))),
+            Stock::Examples(dealt) => Self::of_examples(config, *dealt, folders, Seed(config.seed_of(run))),
         }?;
         let clients = problem.shards.len();
         match config.byzantine {
@@ -157,7 +157,7 @@ impl Problem {
         let (count, mut inputs) = (dealt.unseen, std::mem::take(&mut dealt.inputs));
         let (dataset, parts) = dealt.arranged();
         let mut fitted = model.fitted(Arc::new(Examples::new(dataset)?), seed)?;
-        if let Some(path) = &config.weights {
+        if let Some(path) = config.weights.as_ref().filter(|path| !path.as_os_str().is_empty()) {
             let file = open(&folders.find(path)?)?;
             Arc::get_mut(&mut fitted).expect("the model was just made").start_at(&file.text)?;
             inputs.push(file.input);
@@ -213,14 +213,14 @@ impl Population for Known {
 enum Stock {
     Functions { shards: Vec<Shard>, start: Vector },
     Population { population: Arc<dyn Population>, start: Vector },
-    Examples(Dealt),
+    Examples(Box<Dealt>),
 }
 
 impl Stock {
     fn gather(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
         let (kind, seed) = (config.source.name(), Seed(config.seed_of(run)));
         let material = config.source.load(&Place { folders, seed })?;
-        if !matches!(material, Material::Examples { .. }) {
+        if !matches!(material, Material::Examples { .. } | Material::Table { .. }) {
             let sections = [
                 ("split", config.split.is_some()),
                 ("holdout", config.holdout.is_some()),
@@ -236,15 +236,23 @@ impl Stock {
         match material {
             Material::Functions { shards, start } => Ok(Stock::Functions { shards, start }),
             Material::Population { population, start } => Ok(Stock::Population { population, start }),
-            Material::Examples { dataset, inputs } => {
-                let split = match &config.split {
-                    Some(split) => split.clone(),
-                    None if dataset.keys.is_some() => Split::Natural(Natural::default()),
-                    None => return Err(ProblemError::Missing { section: "split", kind }),
-                };
-                Ok(Stock::Examples(Dealt::new(dataset, inputs, &split, config, run)?))
+            Material::Examples { dataset, inputs } => Ok(Stock::Examples(Box::new(Self::dealt(config, dataset, inputs, run)?))),
+            Material::Table { dataset, columns, inputs } => {
+                let mut dealt = Self::dealt(config, dataset, inputs, run)?;
+                dealt.prepare(&columns);
+                Ok(Stock::Examples(Box::new(dealt)))
             }
         }
+    }
+
+    /// Who gets what.
+    fn dealt(config: &ProblemConfig, dataset: Dataset, inputs: Vec<Input>, run: u64) -> Result<Dealt, ProblemError> {
+        let split = match &config.split {
+            Some(split) => split.clone(),
+            None if dataset.keys.is_some() => Split::Natural(Natural::default()),
+            None => return Err(ProblemError::Missing { section: "split", kind: config.source.name() }),
+        };
+        Dealt::new(dataset, inputs, &split, config, run)
     }
 }
 

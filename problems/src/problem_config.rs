@@ -35,7 +35,7 @@ pub struct ProblemConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelConfig>,
     /// Where a network starts: a safetensors file with its parameters' names. What the file does not have, such as a new
-    /// last layer, starts at dice as usual.
+    /// last layer, starts at dice as usual. Empty is none, so that what a file gives can be taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<PathBuf>,
     /// Who lies, and how.

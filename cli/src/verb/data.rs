@@ -1,20 +1,22 @@
 //! `motet data`: the data folder, and a look at a source and its split.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use motet_problems::{Census, Folders, data_files, data_folder};
+use motet_problems::{Census, Folders, Household, data_files, data_folder};
 use serde_json::json;
 
 use super::console::Console;
 use super::run::HowArgs;
+use crate::bundled::Bundled;
 use crate::config::Document;
 use crate::error::Error;
 
 /// Look at the data folder, or at a source and its split.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  motet data list\n  motet data show mushrooms.toml\n\nThe data folder is $MOTET_DATA, or `motet` in your data directory."
+    after_help = "Examples:\n  motet data list\n  motet data import Posts.xml --name beer\n  motet data show mushrooms.toml --picture mushrooms.html\n\nThe data folder is $MOTET_DATA, or `motet` in your data directory."
 )]
 pub struct DataArgs {
     #[command(subcommand)]
@@ -25,10 +27,22 @@ pub struct DataArgs {
 enum What {
     /// What is in the data folder
     List,
+    /// Copy files into the data folder under a name, with their checksums
+    Import {
+        /// The files
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// What experiments call them: `<NAME>/<file>`
+        #[arg(long)]
+        name: String,
+    },
     /// Clients, sizes, labels and heterogeneity of an experiment's problem
     Show {
-        /// The experiment
+        /// The experiment, or the name of a bundled one
         experiment: PathBuf,
+        /// Draw it: a page (.html) or only the picture of labels (.svg)
+        #[arg(long, value_name = "FILE")]
+        picture: Option<PathBuf>,
         #[command(flatten)]
         how: Box<HowArgs>,
     },
@@ -39,7 +53,8 @@ impl DataArgs {
     pub fn execute(&self, console: Console) -> Result<bool, Error> {
         match &self.what {
             What::List => list(console),
-            What::Show { experiment, how } => show(experiment, how, console),
+            What::Import { files, name } => import(files, name, console),
+            What::Show { experiment, picture, how } => show(experiment, picture.as_deref(), how, console),
         }
     }
 }
@@ -57,16 +72,69 @@ fn list(console: Console) -> Result<bool, Error> {
     Ok(true)
 }
 
-fn show(path: &Path, how: &HowArgs, console: Console) -> Result<bool, Error> {
-    let experiment = how.experiment(Document::read(path)?)?;
+fn import(files: &[PathBuf], name: &str, console: Console) -> Result<bool, Error> {
+    let Some(folder) = data_folder() else { return Err(Error::Unknown("there is no data folder: set MOTET_DATA".into())) };
+    for file in files {
+        if !file.is_file() {
+            let what = if file.is_dir() { "a folder: name the files in it" } else { "no file" };
+            return Err(Error::Unknown(format!("{} is {what}", file.display())));
+        }
+    }
+    let imported = motet_problems::import(files, name, &folder).map_err(|cause| Error::Unknown(cause.to_string()))?;
+    console.result(&json!({ "folder": folder.join(name).display().to_string(), "files": imported }), || {
+        let lines = imported.iter().map(|f| format!("{:>12}  {}  {name}/{}", f.bytes, f.sha256, f.name));
+        lines.collect::<Vec<_>>().join("\n")
+    });
+    Ok(true)
+}
+
+/// The file of this path, or the bundled experiment of this name.
+fn document(path: &Path) -> Result<Document, Error> {
+    match Bundled::find(&path.to_string_lossy()) {
+        Ok(found) if !path.exists() && found.len() == 1 => Ok(found[0].document(false)?),
+        _ => Ok(Document::read(path)?),
+    }
+}
+
+fn show(path: &Path, picture: Option<&Path>, how: &HowArgs, console: Console) -> Result<bool, Error> {
+    let experiment = how.experiment(document(path)?)?;
     let folders = Folders::beside(&experiment.document.folder);
     let mut shown = vec![];
     for variant in &experiment.problems {
         let census = Census::of(&variant.config, &folders, experiment.seeds[0]);
         shown.push(census.map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?);
     }
+    if let (Some(file), Some(census)) = (picture, shown.first()) {
+        draw(census, &experiment.name, file)?;
+        console.aside(&format!("drawn: {}", file.display()));
+    }
     console.result(&json!(shown), || shown.iter().map(page).collect::<Vec<_>>().join("\n"));
     Ok(true)
+}
+
+/// Writes the page, or the picture alone.
+fn draw(census: &Census, name: &str, file: &Path) -> Result<(), Error> {
+    let clients: Vec<motet_report::Household> = census.clients.iter().enumerate().map(household).collect();
+    let content = match file.extension().and_then(|extension| extension.to_str()) {
+        Some("svg") => motet_report::label_map(&clients, name),
+        Some("html") => {
+            let mut facts =
+                vec![("clients".to_owned(), census.clients.len().to_string()), ("features".to_owned(), census.features.to_string())];
+            facts.extend(census.heterogeneity.map(|h| ("heterogeneity of labels".to_owned(), format!("{h:.3}"))));
+            facts.push(("examples left out".to_owned(), census.left_out.to_string()));
+            motet_report::data_page(name, &facts, &clients)
+        }
+        _ => return Err(Error::Unknown(format!("--picture {}: name a file that ends in .html or .svg", file.display()))),
+    };
+    fs::write(file, content).map_err(|source| Error::Write { path: file.to_path_buf(), source })
+}
+
+fn household((number, client): (usize, &Household)) -> motet_report::Household {
+    motet_report::Household {
+        name: client.name.clone().unwrap_or_else(|| format!("client {number}")),
+        sizes: [client.train, client.validation, client.test],
+        labels: client.labels.clone(),
+    }
 }
 
 /// At most this many clients are listed for people; JSON has them all.
@@ -86,20 +154,27 @@ fn page(census: &Census) -> String {
     text.push_str("\n  client   train  validation    test  labels\n");
     let most = census.clients.iter().flat_map(|c| &c.labels).copied().max().unwrap_or(1).max(1);
     for (k, client) in census.clients.iter().enumerate().take(LISTED) {
-        let bars: String = client.labels.iter().map(|&n| bar(n, most)).collect();
-        text.push_str(&format!(
-            "  {k:>6}  {:>6}  {:>10}  {:>6}  {bars} {:?}{}\n",
-            client.train,
-            client.validation,
-            client.test,
-            client.labels,
-            client.name.as_ref().map_or_else(String::new, |name| format!("  {name}"))
-        ));
+        let labels = histogram(&client.labels, most);
+        let name = client.name.as_ref().map_or_else(String::new, |name| format!("  {name}"));
+        text.push_str(&format!("  {k:>6}  {:>6}  {:>10}  {:>6}  {labels}{name}\n", client.train, client.validation, client.test));
     }
     if census.clients.len() > LISTED {
         text.push_str(&format!("  … and {} more\n", census.clients.len() - LISTED));
     }
     text
+}
+
+/// More labels than this are told in words.
+const DRAWN: usize = 40;
+
+fn histogram(labels: &[u64], most: u64) -> String {
+    if labels.len() <= DRAWN {
+        return format!("{} {labels:?}", labels.iter().map(|&n| bar(n, most)).collect::<String>());
+    }
+    let mut order: Vec<usize> = (0..labels.len()).filter(|&label| labels[label] > 0).collect();
+    order.sort_by_key(|&label| std::cmp::Reverse(labels[label]));
+    let first: Vec<String> = order.iter().take(3).map(|&label| format!("{label} ({} times)", labels[label])).collect();
+    format!("{} of {}, most: {}", order.len(), labels.len(), first.join(", "))
 }
 
 /// A count as a block of one of eight heights.

@@ -12,8 +12,9 @@
 //! ```
 //!
 //! Examples that no group wants are left out. Where the source gives rows for test, a group may take some of each of its
-//! labels to choose on, and the rest to be judged on: `validation = 300, test = "rest"`. If no group does, they are dealt
-//! in proportion to what clients train on.
+//! labels to choose on, and the rest to be judged on: `validation = 300, test = "rest"`; with the latter go the rows that the source gives
+//! for validation. If no group does, all of these are dealt in proportion to what clients train on. `proportional = true` in a
+//! part takes its labels as often as the source has them, instead of equally often.
 
 use std::num::NonZeroU32;
 
@@ -28,7 +29,7 @@ use crate::keys::keys;
 keys! {
     /// Groups of clients, each with its own mixture of labels; what no group wants is left out.
     pub struct LabelMixtures {
-        /// Each { clients, mix = [{ labels, share }, ...] }; the shares of a group add up to 1.
+        /// Each { clients, mix = [{ labels, share, proportional }, ...], validation, test }; the shares of a group add up to 1.
         pub groups: Vec<MixtureGroup>,
         /// Examples per client; as many as the scarcest label allows unless told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,6 +69,9 @@ pub struct MixturePart {
     pub labels: Vec<u32>,
     /// Of a client's examples.
     pub share: Probability,
+    /// In the proportions that the source has them, instead.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub proportional: bool,
 }
 
 impl LabelMixtures {
@@ -85,7 +89,7 @@ impl LabelMixtures {
         }
         let mut clients = Vec::new();
         for group in &self.groups {
-            let needs = needs(group, size, pools.len());
+            let needs = needs(group, size, &supply);
             for _ in 0..group.clients.get() {
                 let take = |(pool, &count): (&mut Vec<u32>, &usize)| pool.split_off(pool.len() - count);
                 clients.push(pools.iter_mut().zip(&needs).flat_map(take).collect());
@@ -104,6 +108,8 @@ impl LabelMixtures {
         let mut pools = vec![Vec::new(); *classes as usize];
         data.rows_for(Lot::Test).into_iter().for_each(|row| pools[labels[row as usize] as usize].push(row));
         pools.iter_mut().for_each(|pool| rng.shuffle(pool));
+        let mut chosen_on = vec![Vec::new(); *classes as usize];
+        data.rows_for(Lot::Validation).into_iter().for_each(|row| chosen_on[labels[row as usize] as usize].push(row));
         let mut extras = Vec::new();
         for group in &self.groups {
             let mut own: Vec<u32> = group.mix.iter().flat_map(|part| &part.labels).copied().collect();
@@ -120,6 +126,9 @@ impl LabelMixtures {
                 if group.test.is_some() {
                     for (k, row) in pool.drain(..).enumerate() {
                         takers[k % clients].test.push(row);
+                    }
+                    for (k, row) in chosen_on[label as usize].drain(..).enumerate() {
+                        takers[k % clients].validation.push(row);
                     }
                 }
             }
@@ -155,7 +164,7 @@ impl LabelMixtures {
         let mut total = vec![0usize; supply.len()];
         for group in &self.groups {
             let clients = group.clients.get() as usize;
-            total.iter_mut().zip(needs(group, size, supply.len())).for_each(|(total, need)| *total += clients.saturating_mul(need));
+            total.iter_mut().zip(needs(group, size, supply)).for_each(|(total, need)| *total += clients.saturating_mul(need));
         }
         (0..supply.len()).find(|&label| total[label] > supply[label]).map(|label| (label, total[label]))
     }
@@ -173,15 +182,23 @@ impl LabelMixtures {
 
 /// How many of each label a client of the group has. Parts and labels round as `array_split` does, so
 /// that the sum is `size`.
-fn needs(group: &MixtureGroup, size: usize, classes: usize) -> Vec<usize> {
-    let mut needs = vec![0; classes];
+fn needs(group: &MixtureGroup, size: usize, supply: &[usize]) -> Vec<usize> {
+    let mut needs = vec![0; supply.len()];
     let (mut share, mut dealt) = (0.0, 0);
     for (k, part) in group.mix.iter().enumerate() {
         share += *part.share;
         let end = if k + 1 == group.mix.len() { size } else { ((share * size as f64).round() as usize).clamp(dealt, size) };
         let (count, labels) = (end - dealt, part.labels.len());
+        let all: usize = part.labels.iter().map(|&label| supply[label as usize]).sum();
+        let (mut reached, mut given) = (0, 0);
         for (j, &label) in part.labels.iter().enumerate() {
-            needs[label as usize] += count / labels + usize::from(j < count % labels);
+            needs[label as usize] += if part.proportional && all > 0 {
+                reached += supply[label as usize];
+                let upto = (count * reached + all / 2) / all;
+                upto - std::mem::replace(&mut given, upto)
+            } else {
+                count / labels + usize::from(j < count % labels)
+            };
         }
         dealt = end;
     }

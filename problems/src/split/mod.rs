@@ -2,12 +2,15 @@
 
 mod contiguous;
 mod dirichlet;
+mod few_users;
 mod given;
 mod iid;
 mod label_mixtures;
 mod label_shards;
 mod natural;
+mod pachinko;
 mod power_law;
+mod user_clusters;
 
 use motet_core::Rng;
 use serde::{Deserialize, Serialize};
@@ -16,6 +19,7 @@ use crate::dataset::{Dataset, Lot, Targets};
 use crate::error::ProblemError;
 pub use contiguous::Contiguous;
 pub use dirichlet::Dirichlet;
+pub use few_users::FewUsers;
 pub use given::Extra;
 pub(crate) use given::in_proportion;
 pub use iid::Iid;
@@ -23,8 +27,10 @@ pub use label_mixtures::{LabelMixtures, MixtureGroup, MixturePart, Rest};
 pub use label_shards::LabelShards;
 use motet_core::Card;
 pub use natural::Natural;
+pub use pachinko::Pachinko;
 pub use power_law::PowerLaw;
 pub(crate) use power_law::power_law_sizes;
+pub use user_clusters::{Likeness, UserClusters};
 
 /// Which rows each client has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +97,10 @@ splits! {
     "label-shards" => LabelShards,
     "label-mixtures" => LabelMixtures,
     "power-law" => PowerLaw,
+    "pachinko" => Pachinko,
     "natural" => Natural,
+    "few-users" => FewUsers,
+    "user-clusters" => UserClusters,
 }
 
 /// Every row for training, in the source's order.

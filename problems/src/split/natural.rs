@@ -19,6 +19,9 @@ keys! {
         /// Leave out clients with fewer examples; 1 unless told.
         #[serde(default = "one")]
         pub min: NonZeroU32,
+        /// Of each client, take only the first so many examples; all unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub most: Option<NonZeroU32>,
     }
 }
 
@@ -28,19 +31,15 @@ fn one() -> NonZeroU32 {
 
 impl Default for Natural {
     fn default() -> Self {
-        Self { clients: None, min: one() }
+        Self { clients: None, min: one(), most: None }
     }
 }
 
 impl Natural {
     pub(super) fn deal(&self, data: &Dataset, _rng: &mut Rng) -> Result<Partition, ProblemError> {
-        let keys = data.keys.as_ref().ok_or(ProblemError::NoKeys)?;
-        let mut by_key: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for row in data.rows_for(Lot::Train) {
-            by_key.entry(keys[row as usize]).or_default().push(row);
-        }
         let least = self.min.get() as usize;
-        let mut clients: Vec<(u32, Vec<u32>)> = by_key.into_iter().filter(|(_, rows)| rows.len() >= least).collect();
+        let mut clients = rows_by_key(data, "natural")?;
+        clients.retain(|(_, rows)| rows.len() >= least);
         let there = clients.len();
         let short = |key, value: u32| {
             let wanted = format!("the source has {there} client(s) with at least {} example(s)", self.min);
@@ -52,9 +51,22 @@ impl Natural {
             None if there == 0 => return short("split.min", self.min.get()),
             None => {}
         }
-        let (keys, rows): (Vec<u32>, Vec<Vec<u32>>) = clients.into_iter().unzip();
+        let (keys, mut rows): (Vec<u32>, Vec<Vec<u32>>) = clients.into_iter().unzip();
+        if let Some(most) = self.most {
+            rows.iter_mut().for_each(|rows| rows.truncate(most.get() as usize));
+        }
         let (extras, strangers) = given::by_key(data, &keys);
         let strangers = strangers.into_values().filter(|rows| rows.len() >= least).collect();
         Ok(Partition { extras, strangers, ..Partition::new(rows, data.len()) })
     }
+}
+
+/// The rows for training of each natural client, by key.
+pub(super) fn rows_by_key(data: &Dataset, split: &'static str) -> Result<Vec<(u32, Vec<u32>)>, ProblemError> {
+    let keys = data.keys.as_ref().ok_or(ProblemError::NoKeys { split })?;
+    let mut by_key: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for row in data.rows_for(Lot::Train) {
+        by_key.entry(keys[row as usize]).or_default().push(row);
+    }
+    Ok(by_key.into_iter().collect())
 }

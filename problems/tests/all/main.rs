@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod derivatives;
+mod exchange_files;
 mod formulas;
 mod given;
+mod image_files;
 mod libsvm;
 mod mushrooms;
 mod networks;
@@ -13,3 +15,5 @@ mod real_files;
 mod reference;
 mod sine;
 mod splits;
+mod tables;
+mod texts;

@@ -31,6 +31,9 @@ fn every_split(n: u32) -> Vec<String> {
         format!(r#"{{"kind": "label-shards", "clients": {n}, "shards": 2}}"#),
         format!(r#"{{"kind": "power-law", "clients": {n}, "exponent": 1.2}}"#),
         r#"{"kind": "natural"}"#.to_string(),
+        format!(r#"{{"kind": "pachinko", "clients": {n}, "coarse": [[0, 3], [1, 2]]}}"#),
+        r#"{"kind": "few-users", "users": 2, "per_user": 1}"#.to_string(),
+        r#"{"kind": "user-clusters", "clusters": 2, "by": "labels"}"#.to_string(),
         r#"{"kind": "label-mixtures", "groups": [{"clients": 1, "mix": [{"labels": [0], "share": 1.0}]},
             {"clients": 2, "mix": [{"labels": [0, 1], "share": 0.7}, {"labels": [1], "share": 0.3}]}]}"#
             .to_string(),
@@ -63,7 +66,8 @@ proptest! {
                 }
             }
             prop_assert_eq!(seen.iter().filter(|seen| !**seen).count(), partition.left_out, "{}", json);
-            prop_assert!(partition.left_out == 0 || json.contains("label-mixtures"), "{json}");
+            let takes_some = ["label-mixtures", "pachinko", "few-users", "user-clusters"].iter().any(|name| json.contains(name));
+            prop_assert!(partition.left_out == 0 || takes_some, "{json}");
             prop_assert_eq!(&deal(&json, &data, seed).unwrap(), &partition, "{}", json);
         }
     }
@@ -147,11 +151,91 @@ fn label_mixtures_have_the_shares_they_were_given() {
 }
 
 #[test]
+fn proportional_labels_are_as_frequent_as_in_the_source() {
+    // 100 of class 0, 50 of class 1, 10 of class 2, 40 of class 3.
+    let data = data([vec![0; 100], vec![1; 50], vec![2; 10], vec![3; 40]].concat(), 4, None);
+    let json = r#"{"kind": "label-mixtures", "per_client": 40, "groups": [{"clients": 2, "mix": [
+        {"labels": [0, 1, 2], "share": 0.8, "proportional": true}, {"labels": [3], "share": 0.2}]}]}"#;
+    let partition = deal(json, &data, 5).unwrap();
+    let count = |label: std::ops::Range<u32>| partition.clients[1].iter().filter(|row| label.contains(row)).count();
+    assert_eq!([count(0..100), count(100..150), count(150..160), count(160..200)], [20, 10, 2, 8]);
+}
+
+#[test]
 fn natural_clients_are_the_keys_in_ascending_order() {
     let data = data(vec![0; 6], 1, Some(vec![9, 2, 9, 2, 9, 5]));
     assert_eq!(deal(r#"{"kind": "natural"}"#, &data, 0).unwrap().clients, [vec![1, 3], vec![5], vec![0, 2, 4]]);
     let large = deal(r#"{"kind": "natural", "min": 2, "clients": 1}"#, &data, 0).unwrap();
     assert_eq!((large.clients, large.left_out), (vec![vec![1, 3]], 4));
+    let short = deal(r#"{"kind": "natural", "most": 2}"#, &data, 0).unwrap();
+    assert_eq!((short.clients, short.left_out), (vec![vec![1, 3], vec![5], vec![0, 2]], 1));
+}
+
+#[test]
+fn pachinko_gives_clients_few_coarse_labels_and_many_fine_ones_and_uses_everything_up() {
+    // CIFAR-100 in small: 100 classes of 20; 25 clients of 80 take all there is.
+    let data = data((0..2000).map(|k| k % 100).collect(), 100, None);
+    let partition = deal(r#"{"kind": "pachinko", "clients": 25}"#, &data, 3).unwrap();
+    assert_eq!((sizes(&partition), partition.left_out), (vec![80; 25], 0));
+    // The first clients choose freely: with alpha = 0.1 over 20 coarse labels of five fine ones, few coarse ones dominate.
+    let coarse = [[4, 30, 55, 72, 95], [1, 32, 67, 73, 91]];
+    let share = |client: &Vec<u32>, labels: &[u32]| client.iter().filter(|&&row| labels.contains(&(row % 100))).count();
+    let even = deal(r#"{"kind": "pachinko", "clients": 25, "alpha": 1000, "beta": 1000}"#, &data, 3).unwrap();
+    let spread = |partition: &Partition| {
+        let counts = |client: &Vec<u32>| (0..100).filter(|&label| share(client, &[label]) > 0).count() as f64;
+        partition.clients[..5].iter().map(counts).sum::<f64>() / 5.0
+    };
+    assert!(spread(&partition) < 0.6 * spread(&even), "{} against {}", spread(&partition), spread(&even));
+    // Labels of one coarse label go together: who has much of one fine label has others of the same kind.
+    let together = coarse.iter().any(|labels| {
+        partition
+            .clients
+            .iter()
+            .any(|client| share(client, labels) > 20 && labels.iter().filter(|&&l| share(client, &[l]) > 0).count() >= 3)
+    });
+    assert!(together, "some client has a fourth of its examples in one coarse label, of at least three fine ones");
+}
+
+#[test]
+fn few_users_are_dealt_to_many_clients_and_no_client_has_two_users() {
+    // Users 5, 6, 7 with 40, 60 and 50 examples.
+    let keys: Vec<u32> = [vec![5; 40], vec![6; 60], vec![7; 50]].concat();
+    let data = data(vec![0; 150], 1, Some(keys));
+    let partition = deal(r#"{"kind": "few-users", "per_user": 5, "examples": 10}"#, &data, 1).unwrap();
+    assert_eq!((sizes(&partition), partition.left_out), (vec![10; 10], 50));
+    assert!(partition.clients[..5].iter().flatten().all(|row| (40..100).contains(row)), "the user with the most comes first");
+    assert!(partition.clients[5..].iter().flatten().all(|row| *row >= 100));
+    let error = deal(r#"{"kind": "few-users", "users": 3, "per_user": 5, "examples": 10}"#, &data, 1).unwrap_err().to_string();
+    assert_eq!(error, "5 clients cannot share 40 examples: each needs at least 10");
+}
+
+#[test]
+fn clusters_bring_together_users_who_are_alike() {
+    // Users 0..12 of three kinds: 6 have label 0, 4 label 1, 2 label 2, now and then another.
+    let kind = |user: u32| if user < 6 { 0 } else { u32::from(user >= 10) + 1 };
+    let labels: Vec<u32> = (0..240).map(|k| if k % 17 == 0 { (k % 3) as u32 } else { kind(k / 20) }).collect();
+    let features =
+        Matrix::Dense(Dense { cols: 3, values: labels.iter().flat_map(|&l| (0..3).map(move |c| f64::from(u8::from(c == l)))).collect() });
+    let data = Dataset { features, ..data(labels, 3, Some((0..240).map(|k| k / 20).collect())) };
+    for by in ["features", "labels"] {
+        for (cluster, users) in [(0, 0..6), (1, 6..10), (2, 10..12)] {
+            let json = format!(r#"{{"kind": "user-clusters", "clusters": 3, "cluster": {cluster}, "by": "{by}"}}"#);
+            let partition = deal(&json, &data, 2).unwrap();
+            assert_eq!(partition.clients.iter().map(|rows| rows[0] / 20).collect::<Vec<_>>(), users.collect::<Vec<_>>(), "{json}");
+        }
+    }
+    let first = deal(r#"{"kind": "user-clusters", "clusters": 3, "clients": 2}"#, &data, 2).unwrap();
+    assert_eq!((first.clients.len(), first.clients[1][0]), (2, 20));
+    let wrong = |json: &str| deal(json, &data, 2).unwrap_err().to_string();
+    assert_eq!(
+        wrong(r#"{"kind": "user-clusters", "clusters": 13}"#),
+        "[problem] split.clusters = 13: the source has 12 user(s) with at least 1 example(s)"
+    );
+    assert_eq!(
+        wrong(r#"{"kind": "user-clusters", "clusters": 3, "cluster": 3}"#),
+        "[problem] split.cluster = 3: clusters are numbered 0 to 2"
+    );
+    assert_eq!(wrong(r#"{"kind": "user-clusters", "clusters": 3, "clients": 7}"#), "[problem] split.clients = 7: cluster 0 has 6 user(s)");
 }
 
 #[test]
@@ -169,6 +253,23 @@ fn what_cannot_be_dealt_is_said_in_one_line() {
             "2 clients cannot share 5 examples: each needs at least 3",
         ),
         (r#"{"kind": "natural"}"#, &plain, "split `natural` needs a source that knows whose each example is, and this one does not"),
+        (
+            r#"{"kind": "few-users", "per_user": 2}"#,
+            &plain,
+            "split `few-users` needs a source that knows whose each example is, and this one does not",
+        ),
+        (r#"{"kind": "few-users", "users": 4, "per_user": 1}"#, &keyed, "[problem] split.users = 4: the source has 3 user(s)"),
+        (
+            r#"{"kind": "pachinko", "clients": 2}"#,
+            &plain,
+            "[problem] split.coarse = []: name the fine labels of each coarse one, out of 0 to 4",
+        ),
+        (
+            r#"{"kind": "pachinko", "clients": 2, "coarse": [[0, 1], [1]]}"#,
+            &plain,
+            "[problem] split.coarse = 1: a fine label belongs to one coarse label",
+        ),
+        (r#"{"kind": "pachinko", "clients": 3, "coarse": [[0, 1]]}"#, &plain, "3 clients cannot share 2 examples: each needs at least 1"),
         (r#"{"kind": "natural", "min": 9}"#, &keyed, "[problem] split.min = 9: the source has 0 client(s) with at least 9 example(s)"),
         (
             r#"{"kind": "natural", "clients": 4}"#,

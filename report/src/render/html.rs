@@ -13,6 +13,16 @@ pub(crate) fn files(comparison: &Comparison<'_>) -> Vec<File> {
 }
 
 fn document(comparison: &Comparison<'_>) -> String {
+    page(&page::name(comparison), |m| {
+        for section in page::SECTIONS {
+            section(m, comparison);
+            m.line();
+        }
+    })
+}
+
+/// A page in the house style around what `write` writes.
+pub(crate) fn page(title: &str, write: impl FnOnce(&mut Markup)) -> String {
     let mut m = Markup::default();
     m.raw("<!doctype html>\n");
     m.open("html", &[("lang", &"en")]);
@@ -20,7 +30,7 @@ fn document(comparison: &Comparison<'_>) -> String {
     m.leaf("meta", &[("charset", &"utf-8")]);
     m.leaf("meta", &[("name", &"viewport"), ("content", &"width=device-width, initial-scale=1")]);
     m.leaf("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
-    m.element("title", &[], &format!("{} · Motet", page::name(comparison)));
+    m.element("title", &[], &format!("{title} · Motet"));
     let (light, dark) = Theme::properties();
     m.open("style", &[]);
     m.raw(&STYLE.replace("/* series: light */", &light).replace("/* series: dark */", &dark));
@@ -29,10 +39,7 @@ fn document(comparison: &Comparison<'_>) -> String {
     m.line();
     m.open("body", &[]);
     m.open("main", &[]);
-    for section in page::SECTIONS {
-        section(&mut m, comparison);
-        m.line();
-    }
+    write(&mut m);
     m.close();
     // A comment to the script, a marked section to XML: the page is both.
     m.raw("<script>//<![CDATA[\n");

@@ -5,6 +5,7 @@ mod html;
 mod svg;
 mod table;
 
+pub(crate) use html::page;
 pub(crate) use table::{average, outcomes, shown_metrics};
 
 use std::fs;

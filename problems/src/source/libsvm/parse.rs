@@ -3,6 +3,7 @@
 use super::labels::Labels;
 use crate::error::{LARGEST_INDEX, LineFault};
 use crate::matrix::{Csr, Indices};
+use crate::source::open::shown;
 
 /// Rows read so far.
 pub(super) struct Parser {
@@ -123,15 +124,4 @@ fn whole(digits: &[u8]) -> Option<u32> {
     }
     let value = digits.iter().try_fold(0, |value: u32, &digit| digit.is_ascii_digit().then(|| 10 * value + u32::from(digit - b'0')))?;
     (value <= LARGEST_INDEX).then_some(value)
-}
-
-/// A word as people may be shown it: on one line and not too long.
-fn shown(word: &[u8]) -> String {
-    const LONGEST: usize = 40;
-    let text = String::from_utf8_lossy(word);
-    let mut shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    if text.chars().count() > LONGEST {
-        shown.push('…');
-    }
-    shown
 }

@@ -1,0 +1,73 @@
+//! `motet data`: files brought in under a name, and a look at who has what.
+
+mod stage;
+
+use std::fs;
+use std::process::{Command, Output};
+
+use stage::Stage;
+
+const TABLE: &str = "who,x,kind\nann,1,yes\nbob,2,no\nann,3,no\nbob,5,no\n";
+const EXPERIMENT: &str = r#"
+[problem]
+source = { kind = "table", path = "visits/t.csv", client = "who", target = "kind" }
+model  = { kind = "logistic" }
+[run]
+rounds = 1
+[[method]]
+kind = "local"
+"#;
+
+/// Runs a command with a data folder of its own.
+fn with_data(stage: &Stage, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_motet"));
+    command.args(args).current_dir(stage.path()).env("MOTET_DATA", stage.path().join("data")).output().unwrap()
+}
+
+#[test]
+fn imported_files_are_found_by_name_checked_on_use_and_never_overwritten() {
+    let stage = Stage::new();
+    stage.write("t.csv", TABLE);
+    stage.write("e.toml", EXPERIMENT);
+    let import = |name: &str| {
+        with_data(&stage, &["data", "import", "t.csv", "--name", name])
+    };
+    let show = || with_data(&stage, &["data", "show", "e.toml"]);
+    let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(show().status.code(), Some(2), "not there yet");
+    let first = import("visits");
+    assert_eq!(first.status.code(), Some(0), "{}", words(&first.stderr));
+    let list = fs::read_to_string(stage.path().join("data/visits/motet-import.json")).unwrap();
+    assert!(list.contains("\"sha256\"") && list.contains("\"t.csv\"") && list.contains(&format!("\"bytes\": {}", TABLE.len())), "{list}");
+    let shown = show();
+    assert_eq!(shown.status.code(), Some(0), "{}", words(&shown.stderr));
+    assert!(words(&shown.stdout).contains("who ann"), "{}", words(&shown.stdout));
+    let again = import("visits");
+    assert_eq!(again.status.code(), Some(2));
+    assert!(words(&again.stderr).contains("is there already, and nothing is overwritten"), "{}", words(&again.stderr));
+    fs::write(stage.path().join("data/visits/t.csv"), TABLE.replace("yes", "no")).unwrap();
+    let changed = show();
+    assert_eq!(changed.status.code(), Some(2));
+    assert!(words(&changed.stderr).contains("changed since it was imported"), "{}", words(&changed.stderr));
+    let bad = import("../elsewhere");
+    assert_eq!(bad.status.code(), Some(2));
+    assert!(words(&bad.stderr).contains("cannot be the name of an import"), "{}", words(&bad.stderr));
+    assert!(!stage.path().join("elsewhere").exists());
+}
+
+#[test]
+fn a_picture_shows_every_client_by_name() {
+    let stage = Stage::new();
+    fs::create_dir(stage.path().join("visits")).unwrap();
+    stage.write("visits/t.csv", TABLE);
+    stage.write("e.toml", EXPERIMENT);
+    stage.json(&["data", "show", "e.toml", "--picture", "who.html"]);
+    let page = fs::read_to_string(stage.path().join("who.html")).unwrap();
+    assert!(page.contains("who ann") && page.contains("who bob") && page.contains("<svg"));
+    stage.json(&["data", "show", "e.toml", "--picture", "who.svg"]);
+    let picture = fs::read_to_string(stage.path().join("who.svg")).unwrap();
+    // Half of ann's are no, and all of bob's.
+    assert!(picture.starts_with("<svg") && picture.contains("fill-opacity=\"1.00\"") && picture.contains("fill-opacity=\"0.75\""));
+    let wrong = stage.motet(&["data", "show", "e.toml", "--picture", "who.png"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}

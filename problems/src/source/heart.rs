@@ -1,0 +1,154 @@
+//! Heart disease in four hospitals (Detrano et al. 1989, the UCI processed files).
+//!
+//! ```text
+//! client       a hospital
+//! numbers      age, sex, trestbps, chol, fbs, thalach, exang, oldpeak, ca: gaps filled and standardised by each hospital with its
+//!              own training rows only; a blood pressure or cholesterol of 0 is a gap
+//! kinds        cp 1..4, restecg 0..2, slope 1..3, thal 3, 6, 7: a column of 0 and 1 for each, all 0 at a gap
+//! target       ill (1..4) or not (0); or the five degrees
+//! ```
+//!
+//! No statistic passes between hospitals or from test rows to training ([`crate::prepare`]).
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::open::{Opened, name_of, open, shown};
+use super::{Material, Place};
+use crate::dataset::{Dataset, Targets};
+use crate::error::ProblemError;
+use crate::keys::keys;
+use crate::matrix::{Dense, Matrix};
+use crate::prepare::Column;
+
+keys! {
+    /// Heart disease in four hospitals, 22 features; each hospital fills gaps and standardises by itself.
+    pub struct HeartDisease {
+        /// Folder with processed.<hospital>.data.
+        #[serde(default = "folder")]
+        pub folder: PathBuf,
+        /// Which hospitals; cleveland, hungarian, switzerland, va unless told.
+        #[serde(default = "all")]
+        pub hospitals: Vec<String>,
+        /// "ill" (two classes) or "degree" (five); ill unless told.
+        #[serde(default)]
+        pub target: Diagnosis,
+    }
+}
+
+fn folder() -> PathBuf {
+    "heart-disease".into()
+}
+fn all() -> Vec<String> {
+    ["cleveland", "hungarian", "switzerland", "va"].map(str::to_owned).to_vec()
+}
+
+/// What is to be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Diagnosis {
+    /// Ill or not.
+    #[default]
+    Ill,
+    /// 0 to 4.
+    Degree,
+}
+
+/// What a field is.
+enum Field {
+    /// A number; of some, 0 means that nobody measured it.
+    Number { zero_is_gap: bool },
+    /// One of these.
+    Kind(&'static [f64]),
+}
+
+const fn measured(zero_is_gap: bool) -> Field {
+    Field::Number { zero_is_gap }
+}
+
+const FIELDS: [(&str, Field); 13] = [
+    ("age", measured(false)),
+    ("sex", measured(false)),
+    ("cp", Field::Kind(&[1.0, 2.0, 3.0, 4.0])),
+    ("trestbps", measured(true)),
+    ("chol", measured(true)),
+    ("fbs", measured(false)),
+    ("restecg", Field::Kind(&[0.0, 1.0, 2.0])),
+    ("thalach", measured(false)),
+    ("exang", measured(false)),
+    ("oldpeak", measured(false)),
+    ("slope", Field::Kind(&[1.0, 2.0, 3.0])),
+    ("ca", measured(false)),
+    ("thal", Field::Kind(&[3.0, 6.0, 7.0])),
+];
+
+impl HeartDisease {
+    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        if self.hospitals.is_empty() {
+            let wanted = "at least one hospital is needed".to_owned();
+            return Err(ProblemError::Value { key: "source.hospitals", value: "[]".into(), wanted });
+        }
+        let (mut values, mut labels, mut keys, mut inputs) = (vec![], vec![], vec![], vec![]);
+        for (key, hospital) in self.hospitals.iter().enumerate() {
+            let path = place.folders.find(&self.folder.join(format!("processed.{hospital}.data")))?;
+            let Opened { text, input } = open(&path)?;
+            let (file, before) = (name_of(&path), labels.len());
+            inputs.push(input);
+            let lines = text.split(|&byte| byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
+            for (k, line) in lines {
+                let odd = |what: String| ProblemError::Odd { file: file.clone(), place: format!("line {}", k + 1), what };
+                labels.push(self.patient(line, &mut values).map_err(odd)?);
+                keys.push(key as u32);
+            }
+            if labels.len() == before {
+                return Err(ProblemError::NoExamples { file });
+            }
+        }
+        let columns: Vec<Column> = FIELDS
+            .iter()
+            .flat_map(|(_, field)| match field {
+                Field::Number { .. } => vec![Column::Scaled],
+                Field::Kind(kinds) => vec![Column::Plain; kinds.len()],
+            })
+            .collect();
+        let features = Matrix::Dense(Dense { cols: columns.len(), values });
+        let classes = if self.target == Diagnosis::Ill { 2 } else { 5 };
+        let targets = Targets::Classes { labels, classes };
+        let dataset = Dataset::new(features, targets).from_clients(keys).named(self.hospitals.clone());
+        Ok(Material::Table { dataset, columns, inputs })
+    }
+
+    /// Appends a patient's features and gives his class.
+    fn patient(&self, line: &[u8], values: &mut Vec<f64>) -> Result<u32, String> {
+        let fields: Vec<&[u8]> = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).collect();
+        if fields.len() != FIELDS.len() + 1 {
+            return Err(format!("{} fields where there should be {}", fields.len(), FIELDS.len() + 1));
+        }
+        for ((name, field), written) in FIELDS.iter().zip(&fields) {
+            let value = number(name, written)?;
+            match field {
+                Field::Number { zero_is_gap } => values.push(value.filter(|v| !(*zero_is_gap && *v == 0.0)).unwrap_or(f64::NAN)),
+                Field::Kind(kinds) => {
+                    if let Some(value) = value.filter(|v| !kinds.contains(v)) {
+                        return Err(format!("{name} = {value} is none of {kinds:?}"));
+                    }
+                    values.extend(kinds.iter().map(|kind| f64::from(u8::from(value == Some(*kind)))));
+                }
+            }
+        }
+        let written = fields[FIELDS.len()];
+        let degree = number("target", written)?.filter(|v| [0.0, 1.0, 2.0, 3.0, 4.0].contains(v));
+        let degree = degree.ok_or_else(|| format!("target `{}` is not from 0 to 4", shown(written)))? as u32;
+        Ok(if self.target == Diagnosis::Ill { degree.min(1) } else { degree })
+    }
+}
+
+/// A finite number; none for `?`.
+fn number(name: &str, written: &[u8]) -> Result<Option<f64>, String> {
+    if written == b"?" {
+        return Ok(None);
+    }
+    let value = std::str::from_utf8(written).ok().and_then(|text| text.parse().ok()).filter(|v: &f64| v.is_finite());
+    value.map(Some).ok_or_else(|| format!("{name} `{}` is neither a number nor ?", shown(written)))
+}

@@ -1,0 +1,92 @@
+//! Tables as people have them: a header, a column that says whose a row is, a column to predict.
+//!
+//! Columns of numbers stay numbers; each client fills its gaps and standardises with its own training rows ([`crate::prepare`]).
+//! Columns of words become one column of 0 and 1 for each different word, none of them set where the word is missing.
+
+mod columns;
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::open::{Opened, name_of, open};
+use super::{Material, Place};
+use crate::error::ProblemError;
+use crate::keys::keys;
+use columns::{Cells, assemble};
+
+keys! {
+    /// A table (CSV, TSV; Parquet with the feature `parquet`) with a column that names the client and one to predict.
+    pub struct Table {
+        /// The file, plain or packed.
+        pub path: PathBuf,
+        /// The column to predict.
+        pub target: String,
+        /// The column that names each row's client; absent, rows have no natural client.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub client: Option<String>,
+        /// "auto" (words and whole numbers are classes), "classes" or "numbers"; auto unless told.
+        #[serde(default)]
+        pub targets: TargetKind,
+        /// Columns to leave out.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub drop: Vec<String>,
+        /// Columns whose numbers are names of classes, one column of 0 and 1 for each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub categories: Vec<String>,
+        /// What stands between two fields; the one of tab, semicolon and comma that the header has unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub separator: Option<char>,
+        /// Does each client standardise its columns of numbers? true unless told.
+        #[serde(default = "yes")]
+        pub standardise: bool,
+        /// Words a column may have at most; 100 unless told.
+        #[serde(default = "hundred")]
+        pub most_categories: NonZeroU32,
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+fn hundred() -> NonZeroU32 {
+    NonZeroU32::MIN.saturating_add(99)
+}
+
+/// What is predicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetKind {
+    /// Words and whole numbers are classes, in ascending order; other numbers are quantities.
+    #[default]
+    Auto,
+    /// Each different value is a class.
+    Classes,
+    /// Quantities.
+    Numbers,
+}
+
+impl Table {
+    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        let path = place.folders.find(&self.path)?;
+        let Opened { text, input } = open(&path)?;
+        let file = name_of(&path);
+        let cells = if text.starts_with(b"PAR1") { parquet(&path, &file)? } else { Cells::read(&text, &file, self.separator)? };
+        assemble(self, cells, &file, input)
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &Path, file: &str) -> Result<Cells, ProblemError> {
+    Err(ProblemError::Odd {
+        file: file.into(),
+        place: "first bytes".into(),
+        what: "this is Parquet, which this program was built without (cargo build --features parquet)".into(),
+    })
+}
+
+#[cfg(feature = "parquet")]
+mod parquet_file;
+#[cfg(feature = "parquet")]
+use parquet_file::read as parquet;

@@ -1,0 +1,134 @@
+//! Tables and hospitals: small files written here, the real ones where they are, and damaged ones.
+
+use motet_core::{Batch, Vector};
+use motet_problems::{Problem, ProblemConfig};
+
+use crate::texts::{beside, census, folder_with, gzip, real};
+
+fn config(json: &str) -> ProblemConfig {
+    serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"))
+}
+
+const TABLE: &str = "who,height,colour,grade\n10,1.0,red,2.5\n9,2.0,blue,1.5\n10,?,red,0.5\n9,4.0,,3.5\n10,3.0,blue,4.5\n";
+
+fn table(path: &str, more: &str) -> String {
+    format!(
+        r#"{{"source": {{"kind": "table", "path": "{path}", "target": "grade", "client": "who"{more}}}, "model": {{"kind": "ridge"}}}}"#
+    )
+}
+
+#[test]
+fn a_table_has_clients_in_order_of_their_numbers_words_as_columns_and_gaps_at_each_clients_mean() {
+    let folder = folder_with(&[("t.csv.gz", &gzip(TABLE.as_bytes())), ("t.tsv", TABLE.replace(',', "\t").as_bytes())]);
+    for path in ["t.csv", "t.tsv"] {
+        let problem = Problem::build(&config(&table(path, "")), folder.path(), 0).unwrap();
+        assert_eq!(problem.shards.iter().map(|shard| shard.train.samples()).collect::<Vec<_>>(), [2, 3], "9 comes before 10");
+        // height, blue, red. Client 9: (−1, 1, 0) → 1.5, (1, 0, 0) → 3.5; client 10: (−1, 0, 1) → 2.5, (0, 0, 1) → 0.5, (1, 1, 0) → 4.5.
+        let value = |client: usize, x: [f64; 3]| problem.shards[client].train.value(&Vector::from(x.to_vec()), Batch::all());
+        assert!((value(0, [1.0, 2.5, 0.0]) - (0.0 + 2.5f64.powi(2)) / 4.0).abs() < 1e-12);
+        let errors = [-1.0 + 2.0 - 2.5, 2.0 - 0.5, 1.0 + 3.0 - 4.5f64];
+        assert!((value(1, [1.0, 3.0, 2.0]) - errors.map(|e| e * e).iter().sum::<f64>() / 6.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn targets_are_classes_or_numbers_as_told() {
+    let text = "who,x,kind\na,1,yes\nb,2,no\na,3,no\n";
+    let folder = folder_with(&[("t.csv", text.as_bytes()), ("w.csv", text.replace("yes", "10").replace("no", "9").as_bytes())]);
+    let problem =
+        |path: &str, more: &str| format!(r#"{{"source": {{"kind": "table", "path": "{path}", "target": "kind", "client": "who"{more}}}}}"#);
+    let labels = |problem: &str| census(problem, &beside(folder.path())).unwrap().labels;
+    assert_eq!(labels(&problem("t.csv", "")), [2, 1], "no, yes");
+    assert_eq!(labels(&problem("w.csv", "")), [2, 1], "whole numbers are classes: 9, 10");
+    assert_eq!(labels(&problem("w.csv", r#", "targets": "numbers""#)), [0u64; 0]);
+    let error = census(&problem("t.csv", r#", "targets": "numbers""#), &beside(folder.path())).unwrap_err();
+    assert_eq!(error, "t.csv, line 2: `yes` of column `kind` is no number");
+}
+
+#[test]
+fn damaged_tables_are_named_with_the_line_or_the_column() {
+    let folder = folder_with(&[
+        ("ragged.csv", b"who,grade,x\na,1,2\nb,1\n"),
+        ("gap.csv", b"who,grade,x\na,1,2\n,1,2\n"),
+        ("twice.csv", b"who,grade,who\na,1,2\n"),
+        ("latin.csv", b"who,grade,x\na,1,caf\xe9\n"),
+        ("head.csv", b"who,grade,x\n"),
+        ("many.csv", b"who,grade,x\na,1,p\na,1,q\nb,2,r\n"),
+        ("t.parquet", b"PAR1 and so on"),
+        ("good.csv", b"who,grade,x\na,1,2\n"),
+    ]);
+    let cases = [
+        ("ragged.csv", "", "ragged.csv, line 3: 2 fields, but the header has 3"),
+        ("gap.csv", "", "gap.csv, line 3: column `who` has no value"),
+        ("twice.csv", "", "twice.csv, line 1: two columns are called `who`"),
+        ("latin.csv", "", "latin.csv, line 2: this is no UTF-8 text"),
+        ("head.csv", "", "head.csv: no examples in this file"),
+        ("many.csv", r#", "most_categories": 2"#, "column `x`: 3 different words, more than most_categories = 2"),
+        ("t.parquet", "", "t.parquet, "),
+        ("good.csv", r#", "drop": ["y"]"#, "[problem] source.drop = \"y\": the columns are `x`"),
+        ("good.csv", r#", "separator": "é""#, "[problem] source.separator = 'é': one ASCII character"),
+    ];
+    for (path, more, message) in cases {
+        let error = census(&table(path, more), &beside(folder.path())).unwrap_err();
+        assert!(error.contains(message), "{path}: {error}");
+    }
+}
+
+const PATIENT: &str = "63.0,1.0,1.0,145.0,233.0,1.0,2.0,150.0,0.0,2.3,3.0,0.0,6.0,0\n";
+
+#[test]
+fn hospitals_are_clients_with_22_features_and_a_cholesterol_of_zero_is_a_gap() {
+    let other = PATIENT.replace("63.0", "43.0").replace("233.0", "0").replace(",6.0,0", ",?,3");
+    let folder = folder_with(&[
+        ("heart-disease/processed.a.data", format!("{PATIENT}{other}").as_bytes()),
+        ("heart-disease/processed.b.data", PATIENT.as_bytes()),
+    ]);
+    let problem = r#"{"source": {"kind": "heart-disease", "hospitals": ["a", "b"]}, "model": {"kind": "logistic"}}"#;
+    let built = Problem::build(&config(problem), folder.path(), 0).unwrap();
+    assert_eq!((built.start.len(), built.shards.len()), (22, 2));
+    let slope = |client: usize| {
+        let mut g = Vector::from(vec![0.0; 22]);
+        built.shards[client].train.gradient(&built.start, Batch::all(), &mut g);
+        g.f64s().to_vec()
+    };
+    let first = slope(0);
+    // Ages 63 and 43 are 1 and −1, healthy and ill: ½ (½·1 − ½·(−1)) = ½. Only one cholesterol is known, so it says nothing.
+    assert_eq!((first[0], first[7]), (0.5, 0.0));
+    // thal 6 of the healthy one; the other's is missing.
+    assert_eq!(first[19..], [0.0, 0.25, 0.0]);
+    assert_eq!(slope(1)[0], 0.0, "one patient has no spread, and no other hospital's is used");
+}
+
+#[test]
+fn damaged_hospital_files_are_named_with_the_line() {
+    let cases = [
+        (format!("{PATIENT}1,2,3\n"), "processed.a.data, line 2: 3 fields where there should be 14"),
+        (PATIENT.replace("63.0", "old"), "line 1: age `old` is neither a number nor ?"),
+        (PATIENT.replace("63.0,1.0,1.0", "63.0,1.0,9.0"), "line 1: cp = 9 is none of [1.0, 2.0, 3.0, 4.0]"),
+        (PATIENT.replace("6.0,0", "6.0,7"), "line 1: target `7` is not from 0 to 4"),
+        ("\n".to_owned(), "processed.a.data: no examples in this file"),
+    ];
+    for (text, message) in cases {
+        let folder = folder_with(&[("heart-disease/processed.a.data", text.as_bytes())]);
+        let error = census(r#"{"source": {"kind": "heart-disease", "hospitals": ["a"]}}"#, &beside(folder.path())).unwrap_err();
+        assert!(error.contains(message), "{text}: {error}");
+    }
+}
+
+#[test]
+fn the_real_hospitals_and_patients_have_the_counts_of_their_readme() {
+    if let Some(folders) = real("heart-disease") {
+        let census = census(r#"{"source": {"kind": "heart-disease"}}"#, &folders).unwrap();
+        let labels: Vec<&[u64]> = census.clients.iter().map(|client| &client.labels[..]).collect();
+        assert_eq!(labels, [[164, 139], [188, 106], [8, 115], [51, 149]]);
+    }
+    if let Some(folders) = real("parkinsons") {
+        let problem = r#"{"source": {"kind": "table", "path": "parkinsons/parkinsons_updrs.tsv", "client": "subject#", "target": "motor_UPDRS",
+            "drop": ["total_UPDRS"]}}"#;
+        let census = census(problem, &folders).unwrap();
+        let sizes: Vec<u64> = census.clients.iter().map(|client| client.train).collect();
+        assert_eq!((census.clients.len(), sizes.iter().sum::<u64>(), census.features), (42, 5_875, 19));
+        assert_eq!((sizes.iter().min(), sizes.iter().max()), (Some(&101), Some(&168)));
+        assert!(census.labels.is_empty(), "quantities");
+    }
+}
