@@ -81,10 +81,15 @@ impl Cifar {
         let ([train, test], lots) = (self.part.wants(), self.part.lots());
         let of = |path: &str| sort(path).filter(|(_, for_test)| if *for_test { test } else { train });
         let mut all = Gathered { channels: self.channels as usize, level: self.labels, ..Gathered::default() };
-        let inputs = entries(place.folders, &self.path, |path| of(path).is_some(), |entry| match of(entry.path) {
-            Some((form, for_test)) => all.add(form, &entry, lots[usize::from(for_test)]),
-            None => Ok(()),
-        })?;
+        let inputs = entries(
+            place.folders,
+            &self.path,
+            |path| of(path).is_some(),
+            |entry| match of(entry.path) {
+                Some((form, for_test)) => all.add(form, &entry, lots[usize::from(for_test)]),
+                None => Ok(()),
+            },
+        )?;
         if all.labels.is_empty() {
             return Err(ProblemError::NoExamples { file: self.path.display().to_string() });
         }
@@ -182,7 +187,11 @@ impl Gathered {
     fn records(&mut self, bytes: &[u8], labels: usize) -> Result<(), String> {
         let record = labels + IMAGE;
         if bytes.is_empty() || bytes.len() % record != 0 {
-            return Err(format!("{} bytes are not whole images of {record}: byte {} begins one that does not end", bytes.len(), bytes.len() / record * record));
+            return Err(format!(
+                "{} bytes are not whole images of {record}: byte {} begins one that does not end",
+                bytes.len(),
+                bytes.len() / record * record
+            ));
         }
         for (row, record) in bytes.chunks_exact(record).enumerate() {
             let label = record[if labels == 2 && self.level == LabelLevel::Fine { 1 } else { 0 }];

@@ -68,11 +68,7 @@ fn of_folder(
         all.update(name.as_bytes());
         all.update(&bytes);
         size += bytes.len() as u64;
-        each(Entry { path: name, bytes: &bytes }).map_err(|what| ProblemError::Odd {
-            file: name_of(folder),
-            place: name.clone(),
-            what,
-        })?;
+        each(Entry { path: name, bytes: &bytes }).map_err(|what| ProblemError::Odd { file: name_of(folder), place: name.clone(), what })?;
     }
     Ok(vec![Input { name: name_of(folder), bytes: size, sha256: hexadecimal(&all.finalize()) }])
 }

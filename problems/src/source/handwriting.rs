@@ -138,7 +138,8 @@ impl Handwriting {
             return Err(ProblemError::Value { key: "source.classes", value: classes.to_string(), wanted });
         }
         let rows = self.writers.get() as usize * self.examples.get() as usize;
-        let (mut values, mut labels, mut keys) = (Vec::with_capacity(rows * SIDE * SIDE), Vec::with_capacity(rows), Vec::with_capacity(rows));
+        let (mut values, mut labels, mut keys) =
+            (Vec::with_capacity(rows * SIDE * SIDE), Vec::with_capacity(rows), Vec::with_capacity(rows));
         for writer in 0..self.writers.get() {
             let mut rng = dice::own(place.seed, Step::Source, writer as usize);
             let hand = Hand::new(*self.heterogeneity, classes as usize, &mut rng);
@@ -174,7 +175,13 @@ impl Hand {
             points
         };
         let letters = GLYPHS[..classes].iter().map(letter).collect();
-        Self { slant: h * slant, aspect: (h * aspect).exp(), size: (h * size).exp().min(1.15), pen: (1.1 + 0.25 * h * pen).clamp(0.6, 1.8), letters }
+        Self {
+            slant: h * slant,
+            aspect: (h * aspect).exp(),
+            size: (h * size).exp().min(1.15),
+            pen: (1.1 + 0.25 * h * pen).clamp(0.6, 1.8),
+            letters,
+        }
     }
 
     /// One example, ink bright on black.

@@ -139,7 +139,11 @@ impl Idx {
             }
         }
         let pixels = if self.transpose { transposed(&images.bytes, size) } else { images.bytes };
-        if all.pixels.is_empty() { all.pixels = pixels } else { all.pixels.extend_from_slice(&pixels) }
+        if all.pixels.is_empty() {
+            all.pixels = pixels
+        } else {
+            all.pixels.extend_from_slice(&pixels)
+        }
         all.labels.extend_from_slice(&labels.bytes);
         all.lots.resize(all.labels.len(), lot);
         Ok(())

@@ -184,7 +184,11 @@ impl Kept {
                 if let Kept::Bytes(cols, bytes) = self {
                     if let Some(exact) = numbers.iter().map(|&v| byte(v)).collect::<Option<Vec<u8>>>() {
                         bytes.extend(exact);
-                        return if numbers.len() == *cols { Ok(()) } else { Err(format!("{} numbers after rows of {cols}", numbers.len())) };
+                        return if numbers.len() == *cols {
+                            Ok(())
+                        } else {
+                            Err(format!("{} numbers after rows of {cols}", numbers.len()))
+                        };
                     }
                     // The first that is no k/255: all are numbers from here on.
                     *self = Kept::Numbers(*cols, bytes.iter().map(|&b| f32::from(b) / 255.0).collect());

@@ -69,8 +69,8 @@ impl<'a> Reader<'a> {
     /// One operation; a value at the end.
     fn step(&mut self) -> Result<Option<Value>, String> {
         match self.byte()? {
-            0x80 => drop(self.take(1)?),                                           // protocol
-            0x95 => drop(self.take(8)?),                                           // frame
+            0x80 => drop(self.take(1)?), // protocol
+            0x95 => drop(self.take(8)?), // frame
             b'.' => return self.pop().map(Some),
             b'(' => self.marks.push(self.stack.len()),
             b'N' | 0x88 | 0x89 => self.stack.push(Value::Other),
@@ -155,7 +155,11 @@ impl<'a> Reader<'a> {
     /// A length of so many bytes, the smallest first.
     fn length(&mut self, width: usize) -> Result<usize, String> {
         let bytes = self.take(width)?;
-        bytes.iter().rev().try_fold(0usize, |sum, &byte| sum.checked_mul(256)?.checked_add(byte.into())).ok_or_else(|| "a length beyond memory".into())
+        bytes
+            .iter()
+            .rev()
+            .try_fold(0usize, |sum, &byte| sum.checked_mul(256)?.checked_add(byte.into()))
+            .ok_or_else(|| "a length beyond memory".into())
     }
 
     fn whole(&mut self, width: usize) -> Result<(), String> {

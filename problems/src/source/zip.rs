@@ -30,7 +30,10 @@ pub(super) fn members(archive: &[u8]) -> Result<Vec<Member<'_>>, String> {
         let (name, extra, comment) = (half(archive, at + 28)?, half(archive, at + 30)?, half(archive, at + 32)?);
         let local = word(archive, at + 42)?;
         let name = String::from_utf8_lossy(part(archive, at + 46, name)?).into_owned();
-        let start = local.saturating_add(30).saturating_add(half(archive, local.saturating_add(26))?).saturating_add(half(archive, local.saturating_add(28))?);
+        let start = local
+            .saturating_add(30)
+            .saturating_add(half(archive, local.saturating_add(26))?)
+            .saturating_add(half(archive, local.saturating_add(28))?);
         if method != 0 && method != 8 {
             return Err(format!("{name}: packed by method {method}, which this program does not read"));
         }

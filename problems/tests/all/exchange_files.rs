@@ -31,7 +31,8 @@ fn zipped(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
         archive.extend([b"PK\x03\x04", &common[..], &[0, 0], name.as_bytes(), bytes].concat());
         directory.extend([b"PK\x01\x02\x14\x00", &common[..], &[0; 12], &at.to_le_bytes(), name.as_bytes()].concat());
     }
-    let (at, size, count) = ((archive.len() as u32).to_le_bytes(), (directory.len() as u32).to_le_bytes(), (files.len() as u16).to_le_bytes());
+    let (at, size, count) =
+        ((archive.len() as u32).to_le_bytes(), (directory.len() as u32).to_le_bytes(), (files.len() as u16).to_le_bytes());
     archive.extend(directory);
     archive.extend([b"PK\x05\x06\x00\x00\x00\x00", &count[..], &count, &size, &at, &[0, 0]].concat());
     archive

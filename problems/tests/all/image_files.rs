@@ -45,7 +45,8 @@ fn small_mnist() -> tempfile::TempDir {
     write("train-labels-idx1-ubyte.gz", packed(&idx(8, &[3], &[1, 0, 2])));
     write("t10k-images-idx3-ubyte", idx(8, &[1, 2, 2], &[1; 4]));
     write("t10k-labels-idx1-ubyte", idx(8, &[1], &[2]));
-    let writers = |rows: &[[u32; 8]]| idx(12, &[rows.len() as u32, 8], &rows.iter().flatten().flat_map(|v| v.to_be_bytes()).collect::<Vec<_>>());
+    let writers =
+        |rows: &[[u32; 8]]| idx(12, &[rows.len() as u32, 8], &rows.iter().flatten().flat_map(|v| v.to_be_bytes()).collect::<Vec<_>>());
     let row = |digit: u32, series: u32, writer: u32| [digit, series, writer, 0, 0, 0, 0, 0];
     write("qmnist-train-labels-idx2-int", writers(&[row(1, 0, 7), row(0, 4, 3), row(2, 0, 7)]));
     // More rows than test images, as QMNIST has.
@@ -260,7 +261,9 @@ fn broken_zips_are_errors() {
     // The first picture's bytes come after its local header.
     bent[400..440].fill(0xff);
     fs::write(folder.path().join("bent.zip"), bent).unwrap();
-    assert!(refused(folder.path(), json!({"kind": "omniglot", "paths": ["bent.zip"]})).contains("bent.zip, images_background_small1/Balinese"));
+    assert!(
+        refused(folder.path(), json!({"kind": "omniglot", "paths": ["bent.zip"]})).contains("bent.zip, images_background_small1/Balinese")
+    );
 }
 
 /// Share of `judged` rows whose nearest row of `known` has the same label.
