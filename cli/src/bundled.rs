@@ -17,6 +17,9 @@ pub struct Bundled {
 /// All of them, sorted by name.
 pub const EXPERIMENTS: &[Bundled] = include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
 
+/// The papers' network experiments, each of which must be shown by an experiment here.
+pub const REQUIRED: &[&str] = &["A5", "A6", "A7", "A8", "B2", "B3", "B4", "B5", "C2", "C3", "D2", "D3", "D4", "D5", "D6", "D7"];
+
 /// The experiment behind `motet demo`.
 pub const DEMO: Bundled = Bundled { name: "demo", text: include_str!("demo.toml") };
 
@@ -36,8 +39,23 @@ impl Bundled {
 
     /// Other names it is asked for by.
     pub fn also(&self) -> Vec<String> {
+        self.list("also")
+    }
+
+    /// Which entries of the specification it shows.
+    pub fn entries(&self) -> Vec<String> {
+        self.list("entries")
+    }
+
+    /// The entries that no experiment shows.
+    pub fn missing() -> Vec<&'static str> {
+        let shown: Vec<String> = EXPERIMENTS.iter().flat_map(Bundled::entries).collect();
+        REQUIRED.iter().copied().filter(|entry| !shown.iter().any(|s| s == entry)).collect()
+    }
+
+    fn list(&self, key: &str) -> Vec<String> {
         let table = toml::from_str::<toml::Table>(self.text).unwrap_or_default();
-        let names = table.get("also").and_then(|also| also.as_array()).cloned().unwrap_or_default();
+        let names = table.get(key).and_then(|list| list.as_array()).cloned().unwrap_or_default();
         names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
     }
 

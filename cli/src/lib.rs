@@ -23,6 +23,7 @@ mod recorder;
 mod resume;
 mod simulate;
 mod stream;
+mod tuning;
 pub mod verb;
 
 pub use digest::digest;

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use motet::Error;
-use motet::verb::{BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, ListArgs, ReportArgs, ReproduceArgs, RunArgs};
+use motet::verb::{
+    BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, ListArgs, PredictArgs, ReportArgs, ReproduceArgs, ResultsArgs, RunArgs,
+};
 
 /// Personalised federated learning: simulate, tune, explain.
 #[derive(Parser)]
@@ -28,6 +30,8 @@ enum Verb {
     Reproduce(ReproduceArgs),
     Check(CheckArgs),
     Report(ReportArgs),
+    Results(ResultsArgs),
+    Predict(PredictArgs),
     List(ListArgs),
     Data(DataArgs),
     Bench(BenchArgs),
@@ -42,6 +46,8 @@ fn main() -> ExitCode {
         Verb::Reproduce(args) => args.execute(console),
         Verb::Check(args) => args.execute(console),
         Verb::Report(args) => args.execute(console),
+        Verb::Results(args) => args.execute(console),
+        Verb::Predict(args) => args.execute(console),
         Verb::List(args) => args.execute(console),
         Verb::Data(args) => args.execute(console),
         Verb::Bench(args) => args.execute(console),

@@ -6,11 +6,42 @@ use std::path::Path;
 use motet_core::{ClientId, RunCard, Vector, View};
 use safetensors::tensor::{Dtype, TensorView, serialize};
 
+use motet_problems::{ModelConfig, Problem, ProblemConfig};
+use serde::{Deserialize, Serialize};
+
 use crate::error::Error;
 use crate::output::slug;
 
+/// What has to be known to use a model again, beside its numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Passport {
+    /// What is fitted.
+    pub(crate) model: ModelConfig,
+    /// Numbers of an example.
+    pub(crate) features: u64,
+    /// Classes to tell apart; none if numbers are predicted.
+    pub(crate) classes: Option<u32>,
+}
+
+/// Where a passport stands in a file's metadata.
+pub(crate) const PASSPORT: &str = "motet";
+
+impl Passport {
+    /// Of a problem on examples; none if its clients brought functions of their own.
+    pub(crate) fn of(config: &ProblemConfig, problem: &Problem) -> Option<Self> {
+        let classes = problem.census.labels.len() as u32;
+        Some(Self { model: config.model.clone()?, features: problem.census.features, classes: (classes > 0).then_some(classes) })
+    }
+}
+
 /// Writes `models/<run>-<label>-seed<s>.safetensors` with the tensors `shared` and `client.<i>`.
-pub(crate) fn save_models(folder: &Path, card: &RunCard, shared: &Vector, personal: &[(ClientId, Vector)]) -> Result<(), Error> {
+pub(crate) fn save_models(
+    folder: &Path,
+    card: &RunCard,
+    shared: &Vector,
+    personal: &[(ClientId, Vector)],
+    passport: Option<&Passport>,
+) -> Result<(), Error> {
     let folder = folder.join("models");
     let path = folder.join(format!("{}-{}-seed{}.safetensors", card.run, slug(&card.label), card.seed));
     let named = std::iter::once(("shared".to_owned(), shared)).chain(personal.iter().map(|(id, x)| (format!("client.{}", id.0), x)));
@@ -18,7 +49,8 @@ pub(crate) fn save_models(folder: &Path, card: &RunCard, shared: &Vector, person
     let write = || -> std::io::Result<()> {
         let views = raw.iter().map(|(name, dtype, len, bytes)| TensorView::new(*dtype, vec![*len], bytes).map(|view| (name.clone(), view)));
         let views: Vec<_> = views.collect::<Result<_, _>>().map_err(std::io::Error::other)?;
-        let bytes = serialize(views, None).map_err(std::io::Error::other)?;
+        let passport = passport.map(serde_json::to_string).transpose()?;
+        let bytes = serialize(views, passport.map(|text| [(PASSPORT.to_owned(), text)].into())).map_err(std::io::Error::other)?;
         fs::create_dir_all(&folder)?;
         fs::write(&path, bytes)
     };

@@ -2,25 +2,27 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Manifest, Memo, OptimumCard, Plan, Reference, Roster, RunCard, Summary};
-use motet_methods::{Method, Visitor};
+use motet_core::{ClientId, ClientRow, Manifest, Memo, OptimumCard, Plan, Reference, Roster, RunCard, Summary, Trial};
+use motet_methods::Visitor;
 use motet_problems::Problem;
 use motet_report::Records;
 use motet_runtime::{Pool, Solves};
+use serde_json::{Map, json};
 
-use crate::affordable::Locals;
 use crate::config::{Experiment, MethodEntry, StoreSection};
 use crate::error::Error;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::resume::requested;
+use crate::tuning::{Past, Trials};
 
+mod plan;
 mod run;
 
+use plan::Plans;
 use run::{Begun, Simulate};
 
 /// How many clients' final models and scores are written at most.
@@ -46,6 +48,20 @@ pub struct Planned {
     problem: usize,
     entry: usize,
     seed: u64,
+    role: Role,
+}
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// A result.
+    Plain,
+    /// Trying values out: the so-manieth of a rung.
+    Trial { tuning: usize, rung: usize, place: usize },
+    /// A result with the values that trials chose.
+    Tuned { tuning: usize },
+    /// A result with the αᵢ that the clients of an earlier run picked.
+    Retrained { of: usize },
 }
 
 /// An experiment whose problems are built and whose methods fit them.
@@ -55,53 +71,18 @@ pub struct Simulation<'a> {
     /// Bytes of client states that may stay in memory, and as many of local solves.
     limit: u64,
     problems: Vec<Built>,
-    /// The experiment's methods; one whose α a budget decides is here once for each problem.
+    /// Methods as they fit a problem: one whose α a budget decides is here once for each, one whose values trials choose
+    /// once for each combination too.
     entries: Vec<MethodEntry>,
     runs: Vec<Planned>,
+    tunings: Vec<Trials>,
 }
 
 impl<'a> Simulation<'a> {
     /// Builds the problems and checks that every method fits; nothing is written yet.
     pub fn prepare(experiment: &'a Experiment, pool: Arc<Pool>) -> Result<Self, Error> {
-        let file = &experiment.document.file;
-        let (mut problems, mut index, mut runs) = (vec![], BTreeMap::new(), vec![]);
-        for (variant, config) in experiment.problems.iter().enumerate() {
-            for &seed in &experiment.seeds {
-                if let Entry::Vacant(place) = index.entry((variant, config.config.seed_of(seed))) {
-                    let built = Problem::build(&config.config, &experiment.document.folder, seed);
-                    let problem = built.map_err(|source| Error::Problem { file: file.clone(), source })?;
-                    place.insert(problems.len());
-                    problems.push(Built { problem, memo: Arc::default(), optima: RefCell::default() });
-                }
-            }
-            for method in 0..experiment.methods.len() {
-                runs.extend(experiment.seeds.iter().map(|&seed| Planned {
-                    variant,
-                    problem: index[&(variant, config.config.seed_of(seed))],
-                    entry: method,
-                    seed,
-                }));
-            }
-        }
-        let mut entries = experiment.methods.clone();
-        let mut afforded = BTreeMap::new();
-        for run in &mut runs {
-            let (entry, built) = (&experiment.methods[run.entry], &problems[run.problem]);
-            let unsuited = |key: &str, reason| Error::Unsuited { file: file.clone(), key: key.to_owned(), reason };
-            if let Some(reason) = visit(entry, Fits { roster: built.problem.population.roster(), unseen: built.problem.unseen })? {
-                return Err(unsuited(&entry.key, reason));
-            }
-            let Some(rule) = &entry.budget else { continue };
-            if let Entry::Vacant(place) = afforded.entry((run.entry, run.problem)) {
-                let mut entry = entry.clone();
-                let alpha = Locals::find(&entry, built, &pool)?.afford(rule);
-                entry.params.insert("alpha".into(), alpha.map_err(|reason| unsuited(&format!("{}.alpha.budget", entry.key), reason))?);
-                place.insert(entries.len());
-                entries.push(entry);
-            }
-            run.entry = afforded[&(run.entry, run.problem)];
-        }
-        Ok(Self { experiment, pool, limit: experiment.run.store.limit() / 2, problems, entries, runs })
+        let Plans { problems, entries, runs, tunings, .. } = Plans::make(experiment, &pool)?;
+        Ok(Self { experiment, limit: experiment.run.store.limit() / 2, problems, entries, runs, tunings, pool })
     }
 
     /// The problems, in the order of the manifest.
@@ -114,7 +95,12 @@ impl<'a> Simulation<'a> {
         &self.runs
     }
 
-    /// The method of a run, as it fits the run's problem.
+    /// Is a run a result, or does it try values out?
+    pub fn is_result(&self, planned: &Planned) -> bool {
+        !matches!(planned.role, Role::Trial { .. })
+    }
+
+    /// The method of a run, as it fits the run's problem; with the first of the values that trials choose from.
     pub fn entry(&self, planned: &Planned) -> &MethodEntry {
         &self.entries[planned.entry]
     }
@@ -150,20 +136,69 @@ impl<'a> Simulation<'a> {
 
     fn card(&self, run: usize, planned: &Planned) -> RunCard {
         let entry = self.entry(planned);
-        let mut label = entry.label.clone();
-        let variant = &self.experiment.problems[planned.variant].label;
-        if !variant.is_empty() {
-            let _ = write!(label, " {variant}");
-        }
         RunCard {
             run,
-            label,
+            label: self.label(planned),
             method: entry.kind.clone(),
             params: entry.params.clone(),
             problem: planned.problem,
             seed: planned.seed,
+            trial: match planned.role {
+                Role::Trial { tuning, rung, .. } => Some(Trial { tuning, rung, ..Trial::default() }),
+                Role::Plain | Role::Tuned { .. } | Role::Retrained { .. } => None,
+            },
+            chosen: match planned.role {
+                Role::Tuned { tuning } => self.tunings[tuning].candidates[0].0.clone(),
+                Role::Retrained { .. } => entry.params.get("alpha").map(|alpha| ("alpha".to_owned(), alpha.clone())).into_iter().collect(),
+                Role::Plain | Role::Trial { .. } => Map::new(),
+            },
             ..RunCard::default()
         }
+    }
+
+    /// The method of a run, with what earlier runs decide: which values come to a trial, or were chosen, or picked.
+    fn decide(&self, planned: &Planned, cards: &mut [RunCard], run: usize, past: Past<'_>, clients: &[ClientRow]) -> MethodEntry {
+        let mut entry = self.entries[planned.entry].clone();
+        match planned.role {
+            Role::Plain => {}
+            Role::Trial { tuning, rung, place } => {
+                let (candidate, from) = self.tunings[tuning].at(rung, place, past);
+                let (values, place) = &self.tunings[tuning].candidates[candidate];
+                entry = self.entries[*place].clone();
+                cards[run].trial = Some(Trial { tuning, values: values.clone(), rung, from });
+                cards[run].label = self.label(&Planned { entry: *place, ..*planned });
+            }
+            Role::Tuned { tuning } => {
+                let (values, place) = &self.tunings[tuning].candidates[self.tunings[tuning].chosen(past)];
+                entry = self.entries[*place].clone();
+                cards[run].chosen = values.clone();
+            }
+            Role::Retrained { of } => {
+                entry.params = cards[of].params.clone();
+                let picked = clients.iter().filter(|row| row.run == of).filter_map(|row| row.metrics.get("alpha").copied());
+                // Whoever never trained is given what the others began with.
+                let (start, unseen) = (entry.pick.map_or(0.5, |rule| *rule.start), self.problems[planned.problem].problem.unseen);
+                let alpha = json!({ "per_client": picked.chain((0..unseen).map(|_| start)).collect::<Vec<f64>>() });
+                entry.params.insert("alpha".into(), alpha.clone());
+                entry.pick = None;
+                cards[run].chosen = cards[of].chosen.clone();
+                cards[run].chosen.insert("alpha".into(), alpha);
+            }
+        }
+        cards[run].params = entry.params.clone();
+        entry
+    }
+
+    fn label(&self, planned: &Planned) -> String {
+        let mut label = self.entries[planned.entry].label.clone();
+        let variant = &self.experiment.problems[planned.variant].label;
+        if !variant.is_empty() {
+            let _ = write!(label, " {variant}");
+        }
+        if matches!(planned.role, Role::Retrained { .. }) {
+            label.push_str(" retrained");
+        }
+        label
     }
 
     /// Runs everything that is not done yet, writing as it goes. What was written before an error stays, and
@@ -192,8 +227,17 @@ impl<'a> Simulation<'a> {
                 });
             }
             let (planned, begun) = (self.runs[run], std::mem::take(&mut begun));
+            let past = Past { runs: &runs, rows: &records.rows };
+            let entry = self.decide(&planned, &mut records.manifest.runs, run, past, &records.clients);
+            let picks = entry.pick.is_some() && self.is_result(&planned);
             let card = &mut records.manifest.runs[run];
-            let done = visit(self.entry(&planned), Simulate { of: self, run, planned, card, output, progress, begun })??;
+            if let Role::Tuned { tuning } = planned.role {
+                output
+                    .kept()
+                    .forget_trials(self.tunings[tuning].runs())
+                    .map_err(|source| Error::Write { path: output.folder().into(), source })?;
+            }
+            let done = visit(&entry, Simulate { of: self, run, planned, card, output, progress, begun, picks })??;
             output.finish(card, &done.summary)?;
             records.rows.extend(done.rows);
             records.clients.extend(done.clients);
@@ -201,7 +245,8 @@ impl<'a> Simulation<'a> {
             runs.push(done.summary);
             output.manifest(&records.manifest)?;
         }
-        records.summary = Some(Summary { experiment: self.experiment.name.clone(), runs, claims: vec![] });
+        let tuning = self.tunings.iter().map(|trials| trials.summary(Past { runs: &runs, rows: &records.rows })).collect();
+        records.summary = Some(Summary { experiment: self.experiment.name.clone(), runs, tuning, claims: vec![] });
         Ok(records)
     }
 }
@@ -211,27 +256,6 @@ pub fn visit<V: Visitor>(entry: &MethodEntry, visitor: V) -> Result<V::Out, Erro
     let params = serde_json::Value::Object(entry.params.clone());
     let unreadable = |reason: String| Error::Unsuited { file: entry.kind.clone(), key: entry.key.clone(), reason };
     motet_methods::with(&entry.kind, params, visitor).map_err(|e| unreadable(e.to_string()))?.map_err(|e| unreadable(e.to_string()))
-}
-
-/// Does a method fit the number of clients?
-struct Fits {
-    roster: Roster,
-    unseen: u32,
-}
-
-impl Visitor for Fits {
-    type Out = Option<String>;
-    fn visit<M: Method>(self, method: M) -> Self::Out {
-        let clients = match &self.roster {
-            Roster::Listed(ids) => Some(ids.len() as u32),
-            Roster::Counted(n) => Some(*n),
-            Roster::Unbounded => None,
-        };
-        // What is listed for each client must be there for the unseen too.
-        let all = clients.filter(|_| self.unseen > 0).map(|n| n + self.unseen);
-        let unseen = || Some(format!("{} (counting {} unseen clients)", method.refuse(Some(all?))?, self.unseen));
-        method.refuse(clients).or_else(unseen)
-    }
 }
 
 impl Built {

@@ -253,6 +253,29 @@ fn replies_that_are_no_numbers_end_the_run_or_are_left_out_and_recorded() {
     assert_eq!(row["excluded"][0]["round"], row["round"]);
 }
 
+/// The first Ctrl-C waits for the end of a round that takes minutes; the second does not.
+#[cfg(unix)]
+#[test]
+fn a_second_interrupt_ends_the_program_at_once_and_what_was_kept_is_there() {
+    let stage = Stage::new();
+    // Local solves of a million steps: no round ends while this test looks.
+    let slow = SMALL.replace("[run]", "[run]\ncheckpoint = { rounds = 1 }");
+    let slow = slow[..slow.find("[[method]]").unwrap()].to_owned()
+        + "[[method]]\nkind = \"flix\"\nalpha = 0.5\nsolve = { kind = \"gd\", to = 1e-300, step = 1e-9, steps = 1_000_000_000 }\n";
+    stage.write("slow.toml", &slow);
+    let mut child = start(&stage, &["run", "slow.toml", "--out", "slow"]);
+    wait_for(|| stage.path().join("slow/manifest.json").exists());
+    let interrupt = |child: &Child| Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill");
+    std::thread::sleep(Duration::from_millis(300));
+    interrupt(&child);
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "one interrupt waits for the end of the round");
+    interrupt(&child);
+    let ended = child.wait().unwrap();
+    assert_eq!(ended.code(), Some(130));
+    assert!(stage.path().join("slow/resume/experiment.json").exists());
+}
+
 /// A run that cannot write any more ends with exit code 1, says how to go on, and goes on when there is room.
 #[cfg(target_os = "linux")]
 #[test]

@@ -74,7 +74,7 @@ impl Trial {
 
     /// Every round measured in every way.
     pub fn plan(&self, seed: Seed) -> Plan {
-        let look = Look { gradient: true, train: true, validation: true, test: true, model: true };
+        let look = Look { gradient: true, train: true, validation: true, test: true, model: true, pick: false };
         Plan { look, ..Plan::new(self.rounds, seed) }
     }
 

@@ -1,7 +1,7 @@
 //! The one trait an algorithm implements.
 
 use crate::message::{Message, Wire};
-use crate::record::Promise;
+use crate::promise::Promise;
 use crate::round::{Abort, Round};
 use crate::site::Site;
 use crate::vector::Vector;

@@ -16,6 +16,11 @@ pub trait Fleet<A: Algorithm> {
     /// Who there is.
     fn roster(&self) -> Roster;
 
+    /// Is a client there in this attempt at a round? A cohort of a given size is drawn from those who are.
+    fn is_there(&self, _slot: Slot, _client: ClientId) -> bool {
+        true
+    }
+
     /// Carries a wave of asks; hands the answers to `each` in the order asked, skipping the silent.
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort>;
 
@@ -222,6 +227,8 @@ wire! {
         pub test: bool,
         /// The personal model itself.
         pub model: bool,
+        /// αᵢ as the client would pick it on its validation data, and everything else of the model with that αᵢ.
+        pub pick: bool,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::fleet::{Answer, Look, Probe, Roster, Score};
 use crate::memo::Memo;
 use crate::message::{Reader, Wire, WireError};
 use crate::objective::{Batch, Objective};
+use crate::pick::pick;
 use crate::seed::{Noise, Purpose, Rng, Seed, Slot};
 use crate::site::{Meter, Site, Work};
 use crate::store::{Store, StoreError};
@@ -42,6 +43,10 @@ pub trait Exam: Send + Sync {
     fn examples(&self) -> usize;
     /// Metric → value: `loss`, `accuracy`, …; `buffers` as in [`Batch`].
     fn metrics(&self, x: &Vector, buffers: Option<&Vector>) -> Vec<(&'static str, f64)>;
+    /// What the model says of every example, as many numbers of each; none if the model says nothing of single examples.
+    fn scores(&self, _x: &Vector) -> Option<Vec<f64>> {
+        None
+    }
 }
 
 /// All clients' data: a list, or made from the number on demand.
@@ -286,7 +291,11 @@ impl<A: Algorithm> Host<A> {
         let mut buffers = buffers.clone();
         let dice = || self.seed.dice(Slot { round, attempt: 0, exchange: 0 }, id.0, Purpose::Probe);
         let mut personal = |x: &Vector| self.algorithm.personal(state, x, &mut self.site(id, &shard, dice(), &mut buffers, None));
-        let (model, best) = (personal(shared), reference.map(&mut personal));
+        let (mut model, best) = (personal(shared), reference.map(&mut personal));
+        let picked = if look.pick { self.picked(id, &shard, shared, buffers.as_ref()) } else { None };
+        if let Some((_, mixture)) = &picked {
+            model = mixture.clone();
+        }
         let mut score = Score {
             examples: shard.train.samples() as u64,
             loss: shard.train.value(&model, Batch { buffers: buffers.as_mut(), ..Batch::all() }),
@@ -314,8 +323,23 @@ impl<A: Algorithm> Host<A> {
                 score.metrics.push((name, value, exam.examples() as u64));
             }
         }
+        if let (Some((alpha, _)), Some(exam)) = (picked, &shard.validation_exam) {
+            score.metrics.push((Cow::Borrowed("alpha"), alpha, exam.examples() as u64));
+        }
         score.model = look.model.then_some(model);
         Ok(Some(score))
+    }
+
+    /// αᵢ that is best on the client's validation data, and αᵢ x + (1 − αᵢ) xᵢ*. Without such data the client keeps its own.
+    fn picked(&self, id: ClientId, shard: &Shard, shared: &Vector, buffers: Option<&Vector>) -> Option<(f64, Vector)> {
+        let exam = shard.validation_exam.as_deref().filter(|exam| exam.examples() > 0)?;
+        let anchor = self.anchor(id);
+        let loss = |alpha: f64| {
+            let metrics = exam.metrics(&Vector::mix(alpha, shared, &anchor), buffers);
+            metrics.iter().find(|(name, _)| *name == "loss").map_or(f64::NAN, |(_, value)| *value)
+        };
+        let alpha = pick(loss);
+        Some((alpha, Vector::mix(alpha, shared, &anchor)))
     }
 
     /// xᵢ* as the method sees it, for the reference optimum.

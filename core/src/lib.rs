@@ -22,6 +22,8 @@ mod message;
 mod moment;
 mod number;
 mod objective;
+mod pick;
+mod promise;
 mod record;
 mod recycle;
 mod round;
@@ -29,8 +31,10 @@ mod sampling;
 mod seed;
 mod site;
 mod store;
+mod table;
 mod train;
 mod train_error;
+mod tuning;
 mod update;
 mod vector;
 
@@ -48,9 +52,10 @@ pub use message::{Message, Reader, Wire, WireError};
 pub use moment::{Keeper, Moment, Next};
 pub use number::{Fraction, NonNegative, OutOfRange, PerClient, Positive, Probability, Rate};
 pub use objective::{Batch, Compact, Constants, Objective, Rows};
+pub use promise::Promise;
 pub use record::{
-    ClientRow, Excluded, Input, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Sink, Status,
-    Summary, UpDown, Verdict, larger_is_better,
+    ClientRow, Excluded, Input, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Row, RunCard, RunSummary, Sink, Status, Summary,
+    UpDown, Verdict, larger_is_better,
 };
 pub use round::{Abort, Cohort, NotFinite, Round};
 pub use sampling::Sampling;
@@ -59,5 +64,6 @@ pub use site::{Meter, Site, Work};
 pub use store::{Store, StoreError};
 pub use train::{Plan, Reference, Rhythm, Stop, Trained, train, train_from};
 pub use train_error::TrainError;
+pub use tuning::{Trial, Tried, Tuning};
 pub use update::{RowUpdate, Update};
 pub use vector::{Precision, Vector, View, ViewMut};

@@ -92,6 +92,11 @@ impl<A: Algorithm> Wire for Moment<A> {
 pub trait Keeper<A: Algorithm> {
     /// After a round that is not the last.
     fn after(&mut self, moment: &Moment<A>) -> io::Result<Next>;
+
+    /// After the last round: a longer run goes on from here as if it had not ended.
+    fn end(&mut self, _moment: &Moment<A>) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What comes after a moment.

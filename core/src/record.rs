@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::{Entry, Traffic};
 use crate::merit::Merit;
 use crate::message::wire;
+use crate::promise::Promise;
+use crate::tuning::{Trial, Tuning};
 
 /// Metric → value. Names as in the reports: `loss`, `gap`, `test.accuracy`, `test.loss.worst`, …
 pub type Metrics = BTreeMap<String, f64>;
@@ -164,6 +166,12 @@ pub struct RunCard {
     /// What the method's theorem promises on this problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promise: Option<Promise>,
+    /// Is it a try of some values, and not a result?
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Trial>,
+    /// Parameter → value, where trials chose it.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub chosen: serde_json::Map<String, serde_json::Value>,
 }
 
 /// F*
@@ -175,46 +183,6 @@ pub struct OptimumCard {
     pub exact: bool,
     /// How it was found.
     pub how: String,
-}
-
-/// A bound on a metric after k rounds: `initial · factor^k + floor`, or `initial / k + floor`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Promise {
-    /// Which metric is bounded.
-    pub metric: String,
-    /// The initial value; absent means a measured one.
-    pub initial: Option<f64>,
-    /// What is measured in round 0 for it, and what each metric counts for; empty means the bounded one itself.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub from: BTreeMap<String, f64>,
-    /// Added to what is measured.
-    #[serde(default)]
-    pub extra: f64,
-    /// Contraction per round; 1 where the bound falls in another way.
-    pub factor: f64,
-    /// Does it fall like 1/k?
-    #[serde(default)]
-    pub harmonic: bool,
-    /// What noise leaves.
-    pub floor: f64,
-    /// The theorem.
-    pub source: String,
-}
-
-impl Promise {
-    /// The bound after `round` rounds of a run whose metrics in round 0 are these; none where the theorem says nothing.
-    pub fn at(&self, round: u64, measured: &Metrics) -> Option<f64> {
-        let initial = match self.initial {
-            Some(initial) => initial,
-            None if self.from.is_empty() => *measured.get(&self.metric)?,
-            None => self.from.iter().try_fold(0.0, |sum, (metric, weight)| Some(sum + weight * measured.get(metric)?))?,
-        } + self.extra;
-        match (self.harmonic, round) {
-            (true, 0) => None,
-            (true, k) => Some(initial / k as f64 + self.floor),
-            (false, k) => Some(initial * self.factor.powf(k as f64) + self.floor),
-        }
-    }
 }
 
 /// How a run ended.
@@ -269,6 +237,9 @@ pub struct Summary {
     pub experiment: String,
     /// In the order of the manifest.
     pub runs: Vec<RunSummary>,
+    /// How values were chosen, where trials chose any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tuning: Vec<Tuning>,
     /// Verdicts on the experiment's claims, if it makes any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Verdict>,

@@ -153,6 +153,8 @@ pub struct Round<'a, A: Algorithm> {
     lied: Vec<ClientId>,
     notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
     excluded: &'a mut Vec<Excluded>,
+    /// The server's state before this attempt, while it may have to be had again.
+    before: &'a mut Option<A::Server>,
 }
 
 /// What becomes of a reply with NaN or infinity in it.
@@ -175,11 +177,18 @@ pub(crate) struct Rules {
 }
 
 impl<'a, A: Algorithm> Round<'a, A> {
-    pub(crate) fn new(slot: Slot, seed: Seed, rules: Rules, everyone: &'a Cohort, fleet: &'a mut dyn Fleet<A>, books: Books<'a>) -> Self {
-        let Books { ledger, heard, notes, excluded, lists } = books;
+    pub(crate) fn new(
+        slot: Slot,
+        seed: Seed,
+        rules: Rules,
+        everyone: &'a Cohort,
+        fleet: &'a mut dyn Fleet<A>,
+        books: Books<'a, A::Server>,
+    ) -> Self {
+        let Books { ledger, heard, notes, excluded, lists, before } = books;
         lists.undo.clear();
         let rng = seed.server(slot.round, slot.attempt);
-        Self { slot, seed, rng, fleet, ledger, heard, lists, everyone, rules, lied: vec![], notes, excluded }
+        Self { slot, seed, rng, fleet, ledger, heard, lists, everyone, rules, lied: vec![], notes, excluded, before }
     }
 
     /// Makes a failed attempt not have happened, but for the ledger.
@@ -187,6 +196,12 @@ impl<'a, A: Algorithm> Round<'a, A> {
         for (client, slot) in self.lists.undo.drain(..).rev() {
             self.heard.set(client, slot);
         }
+    }
+
+    /// Everything was asked, and nothing can fail any more: the state of the round before is let go, and what the server changes
+    /// now is changed in place. Worth saying where models are large; should the new state be NaN, it is the one that is left.
+    pub fn decide(&mut self) {
+        *self.before = None;
     }
 
     /// Which round; 0 while opening.
@@ -206,8 +221,9 @@ impl<'a, A: Algorithm> Round<'a, A> {
 
     /// Some clients, by the round's dice.
     pub fn sample(&mut self, how: &Sampling) -> Cohort {
-        let (seed, round) = (self.seed, self.slot.round);
-        how.draw(Draw { roster: &self.fleet.roster(), everyone: self.everyone, seed, round, rng: &mut self.rng })
+        let (seed, slot, fleet) = (self.seed, self.slot, &*self.fleet);
+        let there = |id: ClientId| fleet.is_there(slot, id);
+        how.draw(Draw { roster: &fleet.roster(), everyone: self.everyone, seed, round: slot.round, there: &there, rng: &mut self.rng })
     }
 
     /// One ask to a cohort; `fold` sees the replies in cohort order. Returns who answered.
@@ -246,6 +262,7 @@ impl<'a, A: Algorithm> Round<'a, A> {
     }
 
     fn exchange(&mut self, to: &Cohort, asks: Asks<'_, A::Ask>, mut fold: impl FnMut(ClientId, A::Reply)) -> Result<Cohort, Abort> {
+        assert!(self.before.is_some(), "who has decided asks nobody any more");
         if to.unbounded {
             return Err(Abort::Unbounded);
         }
@@ -351,12 +368,13 @@ impl<'a, A: Algorithm> Round<'a, A> {
 type Hear<'a, R> = dyn FnMut(&mut Ledger, ClientId, Answer<R>) + 'a;
 
 /// What a round writes into.
-pub(crate) struct Books<'a> {
+pub(crate) struct Books<'a, S> {
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) heard: &'a mut Heard,
     pub(crate) notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
     pub(crate) excluded: &'a mut Vec<Excluded>,
     pub(crate) lists: &'a mut Lists,
+    pub(crate) before: &'a mut Option<S>,
 }
 
 /// Lists that every round fills anew, in the memory of the last.

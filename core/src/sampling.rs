@@ -18,7 +18,7 @@ pub enum Sampling {
     /// All clients, every round.
     #[default]
     Everyone,
-    /// This many, uniformly without replacement within the round.
+    /// This many of those who are there, uniformly without replacement within the round.
     Clients(u32),
     /// Each with this probability; a round may then be without anyone.
     Bernoulli(Probability),
@@ -42,6 +42,7 @@ pub(crate) struct Draw<'a> {
     pub(crate) everyone: &'a Cohort,
     pub(crate) seed: Seed,
     pub(crate) round: u64,
+    pub(crate) there: &'a dyn Fn(ClientId) -> bool,
     pub(crate) rng: &'a mut Rng,
 }
 
@@ -63,7 +64,7 @@ impl Sampling {
     }
 
     pub(crate) fn draw(&self, from: Draw<'_>) -> Cohort {
-        let Draw { roster, everyone, seed, round, rng } = from;
+        let Draw { roster, everyone, seed, round, there, rng } = from;
         let ids = everyone.ids();
         let n = ids.len();
         match self {
@@ -73,9 +74,7 @@ impl Sampling {
             // An unbounded roster has nobody to list: asking its cohort says so.
             _ if *roster == Roster::Unbounded => everyone.clone(),
             Sampling::Everyone => everyone.clone(),
-            Sampling::Clients(count) => {
-                Cohort::new(rng.choose(*count as usize, n).into_iter().map(|k| ids[k as usize]).collect::<Vec<_>>())
-            }
+            Sampling::Clients(count) => Cohort::new(those_there(*count as usize, ids, there, rng)),
             Sampling::Bernoulli(p) => {
                 let drawn: Vec<ClientId> = ids.iter().copied().filter(|_| rng.coin(**p)).collect();
                 Cohort::new(drawn).weighing(1.0 / (**p * n as f64))
@@ -101,6 +100,39 @@ impl Sampling {
             Sampling::Passes(count) => Cohort::new(block(ids, *count as usize, seed, round)),
         }
     }
+}
+
+/// The first so many who are there when everyone is gone through in an order of the dice, ascending.
+fn those_there(count: usize, ids: &[ClientId], there: &dyn Fn(ClientId) -> bool, rng: &mut Rng) -> Vec<ClientId> {
+    let mut seen = rng.choose(count, ids.len());
+    let mut found: Vec<ClientId> = seen.iter().map(|&k| ids[k as usize]).filter(|&id| there(id)).collect();
+    if found.len() == seen.len() {
+        return found;
+    }
+    let mut rest: Option<Vec<u32>> = None;
+    while found.len() < count && seen.len() < ids.len() {
+        let next = match &mut rest {
+            Some(rest) => rest.pop().expect("some were not seen yet"),
+            // While few were seen, the dice soon name another.
+            None if 2 * seen.len() < ids.len() => {
+                let next = rng.below(ids.len()) as u32;
+                if seen.binary_search(&next).is_ok() {
+                    continue;
+                }
+                next
+            }
+            None => {
+                let mut unseen: Vec<u32> = (0..ids.len() as u32).filter(|k| seen.binary_search(k).is_err()).collect();
+                rng.shuffle(&mut unseen);
+                rest = Some(unseen);
+                continue;
+            }
+        };
+        seen.insert(seen.partition_point(|&k| k < next), next);
+        found.extend(Some(ids[next as usize]).filter(|&id| there(id)));
+    }
+    found.sort_unstable();
+    found
 }
 
 /// The clients of one round of shuffled passes: a function of the seed and the round, without any state. An attempt
@@ -131,7 +163,8 @@ mod tests {
     fn draw(how: &Sampling, n: u32, round: u64) -> Cohort {
         let roster = Roster::Counted(n);
         let everyone = crate::round::everyone(&roster);
-        how.draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(5), round, rng: &mut Seed(5).server(round, 0) })
+        let rng = &mut Seed(5).server(round, 0);
+        how.draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(5), round, there: &|_| true, rng })
     }
 
     fn read(text: &str) -> Sampling {
@@ -190,6 +223,31 @@ mod tests {
     }
 
     #[test]
+    fn a_cohort_is_filled_from_those_who_are_there_alike() {
+        let (n, rounds) = (40, 20_000u64);
+        let roster = Roster::Counted(n);
+        let everyone = crate::round::everyone(&roster);
+        // One in four is there: mostly more than half must be gone through, and the list of the rest is made.
+        let there = |id: ClientId| id.0 % 4 == 1;
+        let mut hits = vec![0u32; n as usize];
+        for (count, size) in [(3, 3), (9, 9), (12, 10)] {
+            hits.fill(0);
+            for round in 1..=rounds {
+                let rng = &mut Seed(5).server(round, 0);
+                let cohort =
+                    Sampling::Clients(count).draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(5), round, there: &there, rng });
+                assert!(cohort.len() == size && cohort.ids().is_sorted() && cohort.ids().iter().all(|&id| there(id)), "{cohort:?}");
+                cohort.ids().iter().for_each(|id| hits[id.0 as usize] += 1);
+            }
+            let p = size as f64 / 10.0;
+            let sd = (p * (1.0 - p) / rounds as f64).sqrt();
+            for id in (0..n).filter(|&k| there(ClientId(k))) {
+                assert!((f64::from(hits[id as usize]) / rounds as f64 - p).abs() <= 5.0 * sd, "client {id} of {count}");
+            }
+        }
+    }
+
+    #[test]
     fn a_draw_depends_on_seed_and_round_alone() {
         for how in all() {
             let cohorts = |seed: u64| -> Vec<Cohort> {
@@ -197,7 +255,7 @@ mod tests {
                 let everyone = crate::round::everyone(&roster);
                 let at = |round| {
                     let rng = &mut Seed(seed).server(round, 0);
-                    how.draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(seed), round, rng })
+                    how.draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(seed), round, there: &|_| true, rng })
                 };
                 (1..30).map(at).collect()
             };

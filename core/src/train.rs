@@ -1,18 +1,18 @@
 //! The loop: rounds in, rows out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 
 use crate::algorithm::{Algorithm, ClientId};
-use crate::fleet::{Fleet, Heard, Look, Probe, Roster, Score};
+use crate::fleet::{Fleet, Heard, Look, Probe, Roster};
 use crate::ledger::{Direction, Ledger};
-use crate::mean::Mean;
 use crate::merit::{Merit, Tally};
 use crate::message::Wire;
 use crate::moment::{Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
 use crate::round::{Abort, Books, Cohort, Lists, NotFinite, Round, Rules, everyone};
 use crate::seed::{Purpose, Seed, Slot};
+use crate::table::Table;
 use crate::train_error::TrainError;
 use crate::vector::Vector;
 
@@ -45,6 +45,9 @@ pub struct Plan {
     pub reference: Option<Reference>,
     /// When to stop early.
     pub stop: Vec<Stop>,
+    /// Do clients pick their own αᵢ on validation data when training is over? One more row then tells what that gives, as of
+    /// the round after the last: it costs no communication.
+    pub pick: bool,
 }
 
 impl Plan {
@@ -64,6 +67,7 @@ impl Plan {
             coordinates: 0,
             reference: None,
             stop: vec![],
+            pick: false,
         }
     }
 }
@@ -219,6 +223,15 @@ pub fn train_from<A: Algorithm>(
             break;
         }
     }
+    if matches!(outcome, Outcome::Finished | Outcome::Stopped { .. }) {
+        if plan.pick {
+            let (round, look) = (now.next, Look { pick: true, gradient: false, ..plan.look });
+            let plan = Plan { look, reference: None, ..plan.clone() };
+            let row = measure(algorithm, &plan, round, &probed, fleet, &now).map_err(|source| TrainError::Probe { round, source })?;
+            sink.row(&row).map_err(|source| TrainError::Sink { round, source })?;
+        }
+        keeper.end(&now).map_err(|source| TrainError::Keep { round: now.next.saturating_sub(1), source })?;
+    }
     let Moment { server, heard, ledger, next, .. } = now;
     Ok(Trained { server, heard, ledger, rounds: next.saturating_sub(1), outcome })
 }
@@ -272,31 +285,44 @@ fn attempt_round<A: Algorithm>(
 ) -> Result<Option<Outcome>, TrainError> {
     for attempt in 0..plan.attempts {
         now.attempts += 1;
-        // Work on a copy: if the round fails, only the ledger remembers, since the bits were spent.
-        let (mut server, mut noted, mut excluded) = (now.server.clone(), now.notes.clone(), now.excluded.clone());
+        // What was is kept until the method has decided: if the round fails, only the ledger remembers, since the bits were spent.
+        let (mut before, mut noted, mut excluded) = (Some(now.server.clone()), now.notes.clone(), now.excluded.clone());
         let slot = Slot { round: index, attempt, exchange: 0 };
-        let books = Books { ledger: &mut now.ledger, heard: &mut now.heard, notes: &mut noted, excluded: &mut excluded, lists };
+        let (ledger, heard) = (&mut now.ledger, &mut now.heard);
+        let books = Books { ledger, heard, notes: &mut noted, excluded: &mut excluded, lists, before: &mut before };
         let rules = Rules { quorum: plan.quorum, not_finite: plan.not_finite };
         let mut round = Round::new(slot, plan.seed, rules, everyone, fleet, books);
-        let done = if index == 0 { algorithm.open(&mut server, &mut round) } else { algorithm.round(&mut server, &mut round) };
-        match done {
-            Ok(()) => {
-                let mut finite = true;
-                server.vectors(&mut |v| finite &= v.is_finite());
-                if !finite {
-                    return Ok(Some(Outcome::Diverged { round: index, client: None }));
-                }
-                (now.server, now.notes, now.excluded) = (server, noted, excluded);
+        let server = &mut now.server;
+        let done = if index == 0 { algorithm.open(server, &mut round) } else { algorithm.round(server, &mut round) };
+        let again = attempt + 1 < plan.attempts && matches!(done, Err(Abort::Quorum { .. }));
+        if again {
+            round.roll_back();
+        }
+        let end = match done {
+            Ok(()) if is_finite(&mut now.server) => {
+                (now.notes, now.excluded) = (noted, excluded);
                 return Ok(None);
             }
-            Err(Abort::Quorum { .. }) if attempt + 1 < plan.attempts => round.roll_back(),
-            Err(Abort::NotFinite { client }) => return Ok(Some(Outcome::Diverged { round: index, client: Some(client) })),
+            Ok(()) => Outcome::Diverged { round: index, client: None },
+            Err(Abort::NotFinite { client }) => Outcome::Diverged { round: index, client: Some(client) },
             // Not the method's failure but the machine's: the run can go on from what was kept.
             Err(Abort::Store(source)) => return Err(TrainError::Store { round: index, source }),
-            Err(fatal) => return Ok(Some(Outcome::Failed { round: index, reason: fatal.to_string() })),
+            Err(fatal) => Outcome::Failed { round: index, reason: fatal.to_string() },
+        };
+        if let Some(server) = before {
+            now.server = server;
+        }
+        if !again {
+            return Ok(Some(end));
         }
     }
     Ok(Some(Outcome::Failed { round: index, reason: "no attempts were allowed".into() }))
+}
+
+fn is_finite(server: &mut impl Wire) -> bool {
+    let mut finite = true;
+    server.vectors(&mut |v| finite &= v.is_finite());
+    finite
 }
 
 fn measure<A: Algorithm>(
@@ -339,57 +365,4 @@ fn measure<A: Algorithm>(
         deployed: (now.ledger.nanoseconds > 0).then_some(now.ledger.nanoseconds as f64 / 1e9),
         ..Row::default()
     })
-}
-
-/// Scores of many clients → one row's metrics: the plain mean under the metric's own name, the mean
-/// weighted by examples under `.weighted`, the mean of the worst tenth of the clients under `.worst`.
-#[derive(Default)]
-struct Table {
-    columns: BTreeMap<String, Vec<(f64, u64)>>,
-    distance: Option<f64>,
-    gradient: Option<Mean>,
-    clients: u64,
-}
-
-impl Table {
-    fn add(&mut self, score: Score) {
-        self.clients += 1;
-        self.column("loss").push((score.loss, score.examples));
-        for (name, value, examples) in score.metrics {
-            self.column(&name).push((value, examples));
-        }
-        if let Some(distance) = score.distance {
-            *self.distance.get_or_insert(0.0) += distance;
-        }
-        if let Some(g) = score.gradient {
-            self.gradient.get_or_insert_with(|| Mean::like(&g)).add(1.0, &g);
-        }
-    }
-
-    fn column(&mut self, name: &str) -> &mut Vec<(f64, u64)> {
-        if !self.columns.contains_key(name) {
-            self.columns.insert(name.to_owned(), vec![]);
-        }
-        self.columns.get_mut(name).expect("the column was just made")
-    }
-
-    fn finish(self) -> Metrics {
-        let mut metrics = Metrics::new();
-        for (name, mut values) in self.columns {
-            let count = values.len() as f64;
-            let examples: u64 = values.iter().map(|v| v.1).sum();
-            metrics.insert(name.clone(), values.iter().map(|v| v.0).sum::<f64>() / count);
-            metrics.insert(format!("{name}.weighted"), values.iter().map(|v| v.0 * v.1 as f64).sum::<f64>() / examples as f64);
-            values.sort_by(|a, b| if larger_is_better(&name) { a.0.total_cmp(&b.0) } else { b.0.total_cmp(&a.0) });
-            values.truncate(values.len().div_ceil(10));
-            metrics.insert(format!("{name}.worst"), values.iter().map(|v| v.0).sum::<f64>() / values.len() as f64);
-        }
-        if let Some(total) = self.distance {
-            metrics.insert("distance".into(), total / self.clients as f64);
-        }
-        if let Some(mean) = self.gradient {
-            metrics.insert("grad_norm2".into(), mean.finish().norm2());
-        }
-        metrics
-    }
 }

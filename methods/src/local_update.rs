@@ -176,7 +176,7 @@ impl<P: Preset> Family<P> {
             Rate::Theory => both.0,
         };
         let eta = match (&r.server, theory) {
-            (Rule::Tied(slow), _) => return (gamma, slow * gamma),
+            (Rule::Tied(slow), _) => return (gamma, *slow),
             (Rule::Optimiser(optimiser), _) => optimiser.schedule().given().map_or(f64::NAN, |step| *step),
             (Rule::Rate(Schedule { start: Rate::Given(start), shape }), _) => **start * shape.at(t, f64::NAN),
             (Rule::Rate(_), Some(_)) if r.gamma.start == Rate::Theory => both.1,
@@ -222,14 +222,16 @@ impl<P: Preset> Family<P> {
             return sparse::learn(&on, x, gamma, &batches, r.send, site);
         }
         let (count, samples) = (batches.len(), site.train.samples());
-        let (mut y, mut g, mut q) = (x.clone(), x.zeros_like(), x.zeros_like());
+        let (mut y, mut g) = (x.clone(), x.zeros_like());
+        // Deltas are read off the end of the steps: no need to add up what led there.
+        let mut q = (r.send == Send::Gradients).then(|| x.zeros_like());
         let (mut examples, mut path, mut walk) = (0, vec![], Walk::default());
         for (k, batch) in batches.iter().enumerate() {
             site.train.train_into(&y, rows(batch), site.buffers, &mut g); // line 5
             r.common.local.turn(&y, &mut g, &mut walk);
             examples += batch.as_ref().map_or(samples, Vec::len);
             let weight = r.theta.at(k, count);
-            if weight > 0.0 {
+            if let Some(q) = q.as_mut().filter(|_| weight > 0.0) {
                 q.axpy(weight, &g);
             }
             if k + 1 < count || r.send == Send::Deltas {
@@ -239,12 +241,10 @@ impl<P: Preset> Family<P> {
                 y.axpy(-gamma, &g);
             }
         }
+        let Some(mut q) = q else { return (Vector::diff(x, &y).into(), u32::try_from(examples).unwrap_or(u32::MAX)) };
         for (y, batch) in path.iter().zip(&batches).rev() {
             site.train.hessian_vector(y, &q, rows(batch), &mut g);
             q.axpy(-gamma, &g); // line 6
-        }
-        if r.send == Send::Deltas {
-            q = Vector::diff(x, &y);
         }
         (q.into(), u32::try_from(examples).unwrap_or(u32::MAX)) // line 7
     }
@@ -303,6 +303,7 @@ impl<P: Preset> Algorithm for Family<P> {
             return Ok(());
         }
         let q = mean.finish_update();
+        round.decide();
         match &self.recipe.server {
             Rule::Optimiser(optimiser) => optimiser.apply_update(&mut s.x, &q, eta, &mut s.momenta), // line 8
             _ => {

@@ -76,6 +76,11 @@ impl Folders {
         }
     }
 
+    /// The folder that `path` names, if it names one.
+    pub(crate) fn find_folder(&self, path: &Path) -> Option<PathBuf> {
+        self.places().into_iter().map(|place| place.join(path)).find(|place| place.is_dir())
+    }
+
     /// Every folder that is searched, in order.
     fn places(&self) -> Vec<PathBuf> {
         let here = if self.beside.as_os_str().is_empty() { Path::new(".") } else { &self.beside };

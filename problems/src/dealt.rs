@@ -29,18 +29,14 @@ pub(crate) struct Dealt {
 impl Dealt {
     /// Deals training rows by the split, cuts the hold-out from them, adds the rows that the source gives for validation
     /// and test, and sets the unseen apart.
-    pub(crate) fn new(
-        dataset: Dataset,
-        inputs: Vec<Input>,
-        split: &Split,
-        config: &ProblemConfig,
-        seed: Seed,
-    ) -> Result<Self, ProblemError> {
+    pub(crate) fn new(dataset: Dataset, inputs: Vec<Input>, split: &Split, config: &ProblemConfig, run: u64) -> Result<Self, ProblemError> {
+        let (seed, cut) = config.draw_of(run);
+        let (seed, cut) = (Seed(seed), Seed(cut));
         let mut partition = split.deal(&dataset, &mut dice::shared(seed, Step::Split))?;
         if dataset.lots.is_some() && partition.extras.is_empty() {
             partition.extras = in_proportion(&dataset, &partition, &mut dice::shared(seed, Step::Given));
         }
-        let mut parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, seed)?;
+        let mut parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, cut)?;
         for (parts, extra) in parts.iter_mut().zip(partition.extras) {
             parts.validation.extend(extra.validation);
             parts.test.extend(extra.test);

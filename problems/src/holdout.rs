@@ -15,6 +15,9 @@ pub struct Holdout {
     /// For judging; 0 unless told.
     #[serde(default = "nothing")]
     pub test: Fraction,
+    /// Is it cut anew for each seed of a run, on the same clients? Repeated splits tell what chance has to do with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redraw: bool,
 }
 
 fn nothing() -> Fraction {
@@ -23,7 +26,7 @@ fn nothing() -> Fraction {
 
 impl Default for Holdout {
     fn default() -> Self {
-        Self { validation: nothing(), test: nothing() }
+        Self { validation: nothing(), test: nothing(), redraw: false }
     }
 }
 

@@ -236,9 +236,9 @@ impl Stock {
         match material {
             Material::Functions { shards, start } => Ok(Stock::Functions { shards, start }),
             Material::Population { population, start } => Ok(Stock::Population { population, start }),
-            Material::Examples { dataset, inputs } => Ok(Stock::Examples(Box::new(Self::dealt(config, dataset, inputs, seed)?))),
+            Material::Examples { dataset, inputs } => Ok(Stock::Examples(Box::new(Self::dealt(config, dataset, inputs, run)?))),
             Material::Table { dataset, columns, inputs } => {
-                let mut dealt = Self::dealt(config, dataset, inputs, seed)?;
+                let mut dealt = Self::dealt(config, dataset, inputs, run)?;
                 dealt.prepare(&columns);
                 Ok(Stock::Examples(Box::new(dealt)))
             }
@@ -246,13 +246,13 @@ impl Stock {
     }
 
     /// Who gets what.
-    fn dealt(config: &ProblemConfig, dataset: Dataset, inputs: Vec<Input>, seed: Seed) -> Result<Dealt, ProblemError> {
+    fn dealt(config: &ProblemConfig, dataset: Dataset, inputs: Vec<Input>, run: u64) -> Result<Dealt, ProblemError> {
         let split = match &config.split {
             Some(split) => split.clone(),
             None if dataset.keys.is_some() => Split::Natural(Natural::default()),
             None => return Err(ProblemError::Missing { section: "split", kind: config.source.name() }),
         };
-        Dealt::new(dataset, inputs, &split, config, seed)
+        Dealt::new(dataset, inputs, &split, config, run)
     }
 }
 

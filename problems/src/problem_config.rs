@@ -50,6 +50,12 @@ pub struct ProblemConfig {
 }
 
 impl ProblemConfig {
+    /// The seeds of the problem and of its hold-out for a run with the given seed: runs with equal ones share a problem.
+    pub fn draw_of(&self, run: u64) -> (u64, u64) {
+        let redraw = self.holdout.as_ref().is_some_and(|holdout| holdout.redraw);
+        (self.seed_of(run), if redraw { run } else { self.seed_of(run) })
+    }
+
     /// The seed of the problem that a run with the given seed works on.
     pub fn seed_of(&self, run: u64) -> u64 {
         match self.seed {

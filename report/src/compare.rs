@@ -74,7 +74,8 @@ impl<'a> Comparison<'a> {
     pub fn new(folders: &'a [(String, Records)]) -> Self {
         let mut groups: Vec<Group<'a>> = vec![];
         for (folder, (name, records)) in folders.iter().enumerate() {
-            for card in &records.manifest.runs {
+            // Trials are not results: what came of them is told where values were chosen.
+            for card in records.manifest.runs.iter().filter(|card| card.trial.is_none()) {
                 let label = labelled(folders, name, &card.label);
                 let run = Run::new(records, card);
                 let same = |g: &&mut Group<'_>| g.folder == folder && g.label == label && g.method() == card.method;

@@ -34,6 +34,7 @@ pub(crate) fn all(comparison: &Comparison<'_>) -> Vec<Plot> {
     for parameter in sweep::parameters(comparison) {
         plots.extend(sweep::plots(comparison, &parameter).into_iter().map(|(_, plot)| plot));
     }
+    plots.extend(crate::page::tuning_plots(comparison));
     plots
 }
 

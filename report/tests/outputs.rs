@@ -65,7 +65,7 @@ fn small() -> Folders {
             ended(&runs[1], 10, Outcome::Stopped { rule: "gap reached 1e-6".into() }, metrics(&[("gap", 3e-7)])),
             ended(&runs[2], 10, Outcome::Diverged { round: 10, client: Some(3) }, metrics(&[("gap", f64::NAN)])),
         ],
-        claims: vec![],
+        ..Summary::default()
     };
     let manifest = Manifest { experiment: "small".into(), runs, ..Manifest::default() };
     vec![("small".into(), Records { manifest, summary: Some(summary), rows, ..Records::default() })]

@@ -26,6 +26,10 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Deployed<F> {
         self.inner.roster()
     }
 
+    fn is_there(&self, slot: Slot, client: ClientId) -> bool {
+        self.devices.is_none_or(|devices| devices.is_there(self.seed, slot, client)) && self.inner.is_there(slot, client)
+    }
+
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
         let Some(devices) = self.devices else { return self.inner.exchange(slot, wave, each) };
         let again = self.asked.filter(|(last, _)| *last == slot).map_or(0, |(_, again)| again + 1);

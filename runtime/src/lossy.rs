@@ -24,6 +24,9 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Lossy<F> {
     fn roster(&self) -> Roster {
         self.inner.roster()
     }
+    fn is_there(&self, slot: Slot, client: ClientId) -> bool {
+        self.inner.is_there(slot, client)
+    }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
         self.waves += 1;

@@ -92,6 +92,8 @@ impl Pool {
                 if waited < SPINS { std::hint::spin_loop() } else { thread::park_timeout(NAP) }
             }
         }
+        // What the work shared with the caller (a model that was sent) is the caller's alone again.
+        self.shared.desk().task = None;
     }
 }
 

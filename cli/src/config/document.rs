@@ -119,7 +119,7 @@ fn parse_value(text: &str) -> Value {
     value.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-fn assign(tree: &mut Value, path: &str, value: &Value) -> Result<(), String> {
+pub(super) fn assign(tree: &mut Value, path: &str, value: &Value) -> Result<(), String> {
     let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
     let (name, index) = match head.strip_suffix(']').and_then(|h| h.split_once('[')) {
         Some((name, index)) => (name, Some(index.parse::<usize>().map_err(|_| format!("\"{index}\" is not a number"))?)),

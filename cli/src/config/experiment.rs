@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 use super::budget::BudgetRule;
 use super::document::{ConfigError, Document, closest};
 use super::grid::expand;
+use super::pick::PickRule;
 use super::sections::{ReportSection, RunSection};
+use super::tune::TuneRule;
 
 /// A checked experiment: problems × methods × seeds, one run each.
 #[derive(Clone, Debug)]
@@ -19,6 +21,10 @@ pub struct Experiment {
     pub about: Option<String>,
     /// Other names it is asked for by: figures that show the same runs.
     pub also: Vec<String>,
+    /// Which entries of the specification it shows: `A5`.
+    pub entries: Vec<String>,
+    /// What differs from the paper, in words.
+    pub deviations: Vec<String>,
     /// Seeds of the runs.
     pub seeds: Vec<u64>,
     /// The problems: one, unless `[problem]` holds a grid.
@@ -53,13 +59,27 @@ pub struct MethodEntry {
     pub params: Map<String, Value>,
     /// What decides `alpha` once the problem is known; until then `params` holds a stand-in.
     pub budget: Option<BudgetRule>,
+    /// Do clients pick their own `alpha` when training is over? `params` holds what it is done with.
+    pub pick: Option<PickRule>,
+    /// Values that trials choose from; until then `params` holds the first of them.
+    pub tune: Option<Tune>,
     /// For people: kind and what distinguishes it from its siblings.
     pub label: String,
     /// Where it stands in the file, for errors.
     pub key: String,
 }
 
-const SECTIONS: &[&str] = &["name", "about", "also", "seeds", "problem", "run", "method", "report", "claims", "quick"];
+/// Values to choose from, each checked.
+#[derive(Clone, Debug)]
+pub struct Tune {
+    /// What decides.
+    pub rule: TuneRule,
+    /// Parameter → value, and the method with these; at least one.
+    pub candidates: Vec<(Map<String, Value>, MethodEntry)>,
+}
+
+const SECTIONS: &[&str] =
+    &["name", "about", "also", "entries", "deviations", "seeds", "problem", "run", "method", "report", "claims", "quick"];
 
 impl Experiment {
     /// Understands a document.
@@ -82,11 +102,13 @@ impl Experiment {
         Ok(Self {
             name: document.section("name", take("name").unwrap_or_else(|| json!("experiment")))?,
             about: take("about").map(|v| document.section("about", v)).transpose()?,
+            entries: take("entries").map_or(Ok(vec![]), |v| document.section("entries", v))?,
+            deviations: take("deviations").map_or(Ok(vec![]), |v| document.section("deviations", v))?,
             also: take("also").map_or(Ok(vec![]), |v| document.section("also", v))?,
             seeds,
             problems: problems(&document, &needed("problem")?)?,
+            methods: methods(&document, &needed("method")?, run.tune.as_ref())?,
             run,
-            methods: methods(&document, &needed("method")?)?,
             report: document.section("report", take("report").unwrap_or_else(|| json!({})))?,
             claims: document.section("claims", take("claims").unwrap_or_else(|| json!({})))?,
             document,
@@ -98,8 +120,10 @@ impl Experiment {
         let methods: Vec<Value> = self.methods.iter().map(MethodEntry::written).collect();
         let problems: Vec<Value> = self.problems.iter().map(|p| serde_json::to_value(&p.config).unwrap_or(Value::Null)).collect();
         let mut resolved = json!({ "name": self.name, "seeds": self.seeds, "problem": problems, "run": self.run, "method": methods, "report": self.report });
-        if let Some(claims) = self.document.root.get("claims") {
-            resolved["claims"] = claims.clone();
+        for key in ["about", "entries", "deviations", "claims"] {
+            if let Some(value) = self.document.root.get(key) {
+                resolved[key] = value.clone();
+            }
         }
         resolved
     }
@@ -114,6 +138,13 @@ impl MethodEntry {
         if let Some(rule) = &self.budget {
             table.insert("alpha".into(), rule.written());
         }
+        if let Some(rule) = &self.pick {
+            table.insert("alpha".into(), rule.written());
+        }
+        if let Some(tune) = &self.tune {
+            tune.rule.values.iter().for_each(|(name, _)| drop(table.shift_remove(name)));
+            table.insert("tune".into(), json!(tune.rule));
+        }
         Value::Object(table)
     }
 }
@@ -127,15 +158,44 @@ fn problems(document: &Document, value: &Value) -> Result<Vec<Variant<ProblemCon
 
 const EMPTY_GRID: &str = "must be a list of at least one value, as in { grid = [1.0, 0.1] }";
 
-fn methods(document: &Document, value: &Value) -> Result<Vec<MethodEntry>, ConfigError> {
+fn methods(document: &Document, value: &Value, tune: Option<&TuneRule>) -> Result<Vec<MethodEntry>, ConfigError> {
     let Value::Array(tables) = value else {
         return Err(document.wrong("method", "must be a list: write [[method]] with two brackets"));
     };
+    let kinds: Vec<&str> = tables.iter().filter_map(|table| table.get("kind").and_then(Value::as_str)).collect();
+    for (name, _) in tune.iter().flat_map(|rule| &rule.values) {
+        if !kinds.iter().any(|kind| knows(kind, name)) {
+            let known = CARDS.iter().filter(|card| kinds.contains(&card.name)).flat_map(|card| card.parameters).map(|(name, _)| *name);
+            let hint = closest(name, known).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+            return Err(document.wrong(&format!("run.tune.{name}"), format!("no method here has this parameter{hint}")));
+        }
+    }
     let mut entries = vec![];
     for (k, table) in tables.iter().enumerate() {
         let key = format!("method[{}]", k + 1);
-        for choice in expand(table).map_err(|path| document.wrong(&format!("{key}.{path}"), EMPTY_GRID))? {
-            entries.push(method(document, &key, choice)?);
+        for mut choice in expand(table).map_err(|path| document.wrong(&format!("{key}.{path}"), EMPTY_GRID))? {
+            let own = choice.value.as_object_mut().and_then(|table| table.shift_remove("tune"));
+            let own: Option<TuneRule> = match own {
+                Some(Value::Bool(false)) => {
+                    entries.push(method(document, &key, choice)?);
+                    continue;
+                }
+                Some(rule) => Some(document.section(&format!("{key}.tune"), rule)?),
+                None => None,
+            };
+            // What `[run]` says is for the methods that have these parameters; what a method says is for itself.
+            let rule = match (own, tune) {
+                (Some(rule), _) => Some((rule, format!("{key}.tune"))),
+                (None, Some(rule)) => rule
+                    .restricted(|name| choice.value.get("kind").and_then(Value::as_str).is_some_and(|kind| knows(kind, name)))
+                    .map(|rule| (rule, "run.tune".to_owned())),
+                (None, None) => None,
+            };
+            let Some((rule, at)) = rule else {
+                entries.push(method(document, &key, choice)?);
+                continue;
+            };
+            entries.push(candidates(document, &key, &at, &choice, &rule)?);
         }
     }
     if entries.is_empty() {
@@ -145,6 +205,43 @@ fn methods(document: &Document, value: &Value) -> Result<Vec<MethodEntry>, Confi
     Ok(entries)
 }
 
+/// Has a method this parameter?
+fn knows(kind: &str, name: &str) -> bool {
+    let first = name.split('.').next().unwrap_or(name);
+    let card = CARDS.iter().find(|card| card.name == kind);
+    card.is_some_and(|card| card.parameters.iter().any(|(parameter, _)| *parameter == first))
+}
+
+/// A method whose values are to be chosen, each of them checked as if it stood in the method's own table.
+fn candidates(document: &Document, key: &str, at: &str, choice: &super::grid::Choice, rule: &TuneRule) -> Result<MethodEntry, ConfigError> {
+    let mut all = vec![];
+    for values in rule.combinations() {
+        let mut choice = choice.clone();
+        let tell = |message: String| document.wrong(at, format!("{message} (tried for {key} with {})", listed(&values)));
+        for (name, value) in &values {
+            super::document::assign(&mut choice.value, name, value).map_err(&tell)?;
+        }
+        let mut entry = method(document, key, choice).map_err(|e| match e {
+            ConfigError::Value { message, .. } => tell(message),
+            other => other,
+        })?;
+        entry.label = format!("{} {}", entry.label, listed(&values));
+        all.push((values, entry));
+    }
+    let mut choice = choice.clone();
+    for (name, value) in &all[0].0 {
+        super::document::assign(&mut choice.value, name, value).map_err(|message| document.wrong(at, message))?;
+    }
+    let mut entry = method(document, key, choice)?;
+    entry.tune = Some(Tune { rule: rule.clone(), candidates: all });
+    Ok(entry)
+}
+
+/// `step=0.1 eta=2`
+fn listed(values: &Map<String, Value>) -> String {
+    describe(&values.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>())
+}
+
 fn method(document: &Document, key: &str, choice: super::grid::Choice) -> Result<MethodEntry, ConfigError> {
     let Value::Object(mut table) = choice.value else { return Err(document.wrong(key, "must be a table")) };
     let kind = match table.shift_remove("kind") {
@@ -152,11 +249,16 @@ fn method(document: &Document, key: &str, choice: super::grid::Choice) -> Result
         Some(other) => return Err(document.wrong(&format!("{key}.kind"), format!("must be the name of a method, got {other}"))),
         None => return Err(document.wrong(key, format!("needs a kind: one of {}", names()))),
     };
-    let label = match table.shift_remove("label") {
+    let named = table.get("label").is_some_and(Value::is_string);
+    let mut label = match table.shift_remove("label") {
         Some(Value::String(label)) => label,
         _ => [kind.clone(), describe(&choice.chosen)].join(" ").trim_end().to_owned(),
     };
     let budget = BudgetRule::take(document, key, &mut table)?;
+    let pick = PickRule::take(document, key, &mut table)?;
+    if pick.is_some() && !named && !label.contains("alpha=") {
+        label.push_str(" alpha=validation");
+    }
     let mut track = serde_path_to_error::Track::new();
     let value = Value::Object(table);
     let params = motet_methods::with(&kind, serde_path_to_error::Deserializer::new(&value, &mut track), Resolve).map_err(|_| {
@@ -168,7 +270,7 @@ fn method(document: &Document, key: &str, choice: super::grid::Choice) -> Result
         let key = if path == "." { key.to_owned() } else { format!("{key}.{path}") };
         document.wrong(&key, super::document::with_suggestion(&e.to_string()))
     })?;
-    Ok(MethodEntry { kind, params, budget, label, key: key.to_owned() })
+    Ok(MethodEntry { kind, params, budget, pick, tune: None, label, key: key.to_owned() })
 }
 
 fn names() -> String {

@@ -5,13 +5,17 @@ mod document;
 mod durability;
 mod experiment;
 mod grid;
+mod pick;
 mod sections;
 mod size;
+mod tune;
 
 pub use budget::BudgetRule;
 pub(crate) use document::closest;
 pub use document::{ConfigError, Document};
 pub use durability::{CheckpointSection, StoreSection, free_memory};
-pub use experiment::{Experiment, MethodEntry, Variant};
+pub use experiment::{Experiment, MethodEntry, Tune, Variant};
+pub use pick::PickRule;
 pub use sections::{ProbeSection, ReferenceSection, ReportSection, RunSection};
 pub use size::Size;
+pub use tune::TuneRule;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::durability::{CheckpointSection, StoreSection};
+use super::tune::TuneRule;
 
 /// `[run]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub struct RunSection {
     /// Where client states sleep.
     #[serde(default)]
     pub store: StoreSection,
+    /// Values that trials choose from, for every method that has these parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tune: Option<TuneRule>,
 }
 
 fn everyone() -> Fraction {
@@ -106,7 +110,7 @@ impl RunSection {
 
     /// What to measure.
     pub fn look(&self) -> Look {
-        Look { gradient: self.probe.gradient, train: true, validation: true, test: true, model: false }
+        Look { gradient: self.probe.gradient, train: true, validation: true, test: true, model: false, pick: false }
     }
 
     /// When to stop early.

@@ -25,6 +25,8 @@ pub(crate) struct Saver<'a, A: Algorithm> {
     output: &'a RefCell<&'a mut Output>,
     watch: &'a Watch,
     last: Instant,
+    /// Is the last moment kept too?
+    to_the_end: bool,
 }
 
 impl<'a, A: Algorithm> Saver<'a, A> {
@@ -37,7 +39,22 @@ impl<'a, A: Algorithm> Saver<'a, A> {
         watch: &'a Watch,
     ) -> Self {
         let (states, generations) = states;
-        Self { run, rhythm, checkpoints: Checkpoints::new(folder), states, generations, output, watch, last: Instant::now() }
+        Self {
+            run,
+            rhythm,
+            checkpoints: Checkpoints::new(folder),
+            states,
+            generations,
+            output,
+            watch,
+            last: Instant::now(),
+            to_the_end: false,
+        }
+    }
+
+    /// Keeps the last moment too: a longer run goes on from it.
+    pub(crate) fn to_the_end(self, wanted: bool) -> Self {
+        Self { to_the_end: wanted, ..self }
     }
 
     fn due(&self, round: u64) -> bool {
@@ -73,5 +90,9 @@ impl<A: Algorithm> Keeper<A> for Saver<'_, A> {
             self.save(moment)?;
         }
         Ok(if stop { Next::Stop } else { Next::GoOn })
+    }
+
+    fn end(&mut self, moment: &Moment<A>) -> io::Result<()> {
+        if self.to_the_end { self.save(moment) } else { Ok(()) }
     }
 }

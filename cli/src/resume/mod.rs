@@ -4,6 +4,7 @@
 //! experiment.json     the experiment, with every change made on the command line
 //! finished.jsonl      one line for each run that is done: its card, its summary, how long the records were then
 //! solves-<k>          local solves of problem k
+//! trial-<k>           the end of trial k, for a longer one that goes on from it
 //! run/                the run under way
 //!   <round>.checkpoint    the last three moments
 //!   states                client states; the checkpoints say where each lies
@@ -159,6 +160,33 @@ impl Resume {
     /// Where the run under way is kept.
     pub(crate) fn run(&self) -> PathBuf {
         self.folder.join("run")
+    }
+
+    /// Where the end of a trial is kept.
+    fn trial(&self, run: usize) -> PathBuf {
+        self.folder.join(format!("trial-{run}"))
+    }
+
+    /// Keeps what the run under way has as the end of trial `run`.
+    pub(crate) fn keep_trial(&self, run: usize) -> io::Result<()> {
+        let to = self.trial(run);
+        Checkpoints::new(&to).clear()?;
+        fs::rename(self.run(), to)
+    }
+
+    /// Begins the run under way at the end of trial `run`; its last moment, if it has one.
+    pub(crate) fn go_on_from(&self, run: usize) -> io::Result<Vec<Saved>> {
+        let (from, to) = (self.trial(run), self.run());
+        let Some(found) = Checkpoints::new(&from).find()?.whole.into_iter().next() else { return Ok(vec![]) };
+        fs::create_dir_all(&to)?;
+        fs::copy(from.join("states"), to.join("states"))?;
+        let saved = Saved::decode(&mut Reader::new(&found.body)).map_err(io::Error::other)?;
+        Ok(vec![saved])
+    }
+
+    /// Nothing goes on from these trials any more.
+    pub(crate) fn forget_trials(&self, runs: std::ops::Range<usize>) -> io::Result<()> {
+        runs.into_iter().try_for_each(|run| Checkpoints::new(&self.trial(run)).clear())
     }
 
     /// Where local solves of a problem are kept.

@@ -12,11 +12,11 @@ use motet_problems::reference::{Part, minimise};
 use motet_runtime::{Byzantine, Deployed, Threads};
 use sha2::{Digest, Sha256};
 
-use super::{Planned, Simulation};
+use super::{Planned, Role, Simulation};
 use crate::config::ReferenceSection;
 use crate::digest::digest;
 use crate::error::Error;
-use crate::models::save_models;
+use crate::models::{Passport, save_models};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::recorder::{Recorder, Timed, Watch};
@@ -46,6 +46,8 @@ pub(super) struct Simulate<'a, 'b> {
     pub(super) output: &'b mut Output,
     pub(super) progress: &'b Progress,
     pub(super) begun: Begun,
+    /// Do clients pick their own α at the end?
+    pub(super) picks: bool,
 }
 
 impl Visitor for Simulate<'_, '_> {
@@ -57,8 +59,12 @@ impl Visitor for Simulate<'_, '_> {
         let begin = Moment::before(method.server(built.problem.start.clone()));
         let folder = self.output.kept().run();
         self.of.archive(self.planned.problem, self.output)?;
+        let unkept = |source| Error::Write { path: folder.clone(), source };
+        if let (Some(from), true) = (self.card.trial.as_ref().and_then(|trial| trial.from), self.begun.saved.is_empty()) {
+            self.begun.saved = self.output.kept().go_on_from(from).map_err(unkept)?;
+        }
         let past = Past::of(&self.begun.saved, begin, &folder, self.of.limit);
-        let Past { moment, states, seconds, generations } = past.map_err(|source| Error::Write { path: folder.clone(), source })?;
+        let Past { moment, states, seconds, generations } = past.map_err(unkept)?;
         let host =
             Host::new(Arc::clone(&method), Arc::clone(&built.problem.population), Arc::clone(&states) as _, Arc::clone(&built.memo), seed);
         let reference = self.reference(&*method, &host);
@@ -69,27 +75,29 @@ impl Visitor for Simulate<'_, '_> {
             attempts: experiment.run.attempts,
             not_finite: experiment.run.not_finite,
             rhythm: experiment.run.rhythm(),
-            look: experiment.run.look(),
+            look: Look { test: self.card.trial.is_none(), ..experiment.run.look() },
             probe_clients: experiment.run.probe.clients,
             unseen: built.problem.unseen_ids(),
             coordinates: experiment.run.probe.coordinates,
             reference,
             stop: experiment.run.stops(),
-            ..Plan::new(experiment.run.rounds, seed)
+            pick: self.picks,
+            ..Plan::new(self.rounds(), seed)
         };
         let watch = Watch::after(seconds);
         let honest = Threads::new(host, Arc::clone(&self.of.pool));
         let liars = Byzantine::new(honest, built.problem.liars, seed);
         let mut fleet = Timed { inner: Deployed::new(liars, built.problem.devices, seed), probing: watch.probing() };
-        self.progress.begin(&self.card.label, self.planned.seed, experiment.run.rounds);
+        self.progress.begin(&self.card.label, self.planned.seed, plan.rounds);
         if moment.next > 0 {
             self.progress.tell(&format!("{} seed {}: going on after round {}", self.card.label, self.planned.seed, moment.next - 1));
         }
-        let (label, seed) = (self.card.label.clone(), self.planned.seed);
+        let (label, seed, goes_on) = (self.card.label.clone(), self.planned.seed, self.goes_on());
         let output = RefCell::new(&mut *self.output);
         let Begun { rows, merits, .. } = &mut self.begun;
         let mut sink = Recorder { output: &output, rows, merits, progress: self.progress, watch: &watch };
-        let mut keeper = Saver::new(self.run, experiment.run.checkpoint, &folder, (states, generations), &output, &watch);
+        let mut keeper =
+            Saver::new(self.run, experiment.run.checkpoint, &folder, (states, generations), &output, &watch).to_the_end(goes_on);
         let trained = train_from(&*method, moment, &plan, &mut fleet, &mut sink, &mut keeper);
         let trained = trained.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
         if let Outcome::Interrupted { round } = trained.outcome {
@@ -97,7 +105,13 @@ impl Visitor for Simulate<'_, '_> {
             return Err(Error::Interrupted { what, folder: self.output.folder().into() });
         }
         let seconds = watch.seconds();
-        let clients = self.clients(&*method, &trained, &plan, &mut fleet)?;
+        let clients = match self.card.trial {
+            None => self.clients(&*method, &trained, &plan, &mut fleet)?,
+            Some(_) => vec![],
+        };
+        if goes_on && matches!(trained.outcome, Outcome::Finished | Outcome::Stopped { .. }) {
+            self.output.kept().keep_trial(self.run).map_err(|source| Error::Write { path: folder.clone(), source })?;
+        }
         let summary = self.summary(&trained, seconds);
         self.progress.end(&summary);
         let Begun { rows, merits, .. } = self.begun;
@@ -106,6 +120,19 @@ impl Visitor for Simulate<'_, '_> {
 }
 
 impl Simulate<'_, '_> {
+    /// How many rounds.
+    fn rounds(&self) -> u64 {
+        match self.planned.role {
+            Role::Trial { tuning, rung, .. } => self.of.tunings[tuning].rounds(rung),
+            Role::Plain | Role::Tuned { .. } | Role::Retrained { .. } => self.of.experiment.run.rounds,
+        }
+    }
+
+    /// May a longer trial go on from its end?
+    fn goes_on(&self) -> bool {
+        matches!(self.planned.role, Role::Trial { tuning, rung, .. } if self.of.tunings[tuning].goes_on(rung))
+    }
+
     /// F* of the function this method is measured against, found once for all runs that share it.
     fn reference<M: Method>(&mut self, method: &M, host: &Host<M>) -> Option<Reference> {
         let (experiment, built) = (self.of.experiment, &self.of.problems[self.planned.problem]);
@@ -160,8 +187,10 @@ impl Simulate<'_, '_> {
         fleet: &mut dyn Fleet<M>,
     ) -> Result<Vec<ClientRow>, Error> {
         let built = &self.of.problems[self.planned.problem];
-        let (ids, names) = (built.judged(plan), &built.problem.census.clients);
-        let look = Look { gradient: false, model: self.of.experiment.run.models, ..plan.look };
+        let names = &built.problem.census.clients;
+        // Everyone picks, whoever is measured on the way.
+        let ids = if self.picks { built.judged(&Plan { probe_clients: None, ..plan.clone() }) } else { built.judged(plan) };
+        let look = Look { gradient: false, pick: self.picks, model: self.of.experiment.run.models, ..plan.look };
         let shared = |id: ClientId| method.shared(&trained.server, id);
         let probe = Probe { round: trained.rounds, to: &ids, shared: &shared, heard: &trained.heard, look, reference: None };
         let (mut rows, mut models) = (vec![], vec![]);
@@ -179,7 +208,8 @@ impl Simulate<'_, '_> {
         })?;
         self.output.clients(&rows)?;
         if self.of.experiment.run.models {
-            save_models(self.output.folder(), self.card, shared(ClientId(0)), &models)?;
+            let passport = Passport::of(&self.of.experiment.problems[self.planned.variant].config, &built.problem);
+            save_models(self.output.folder(), self.card, shared(ClientId(0)), &models, passport.as_ref())?;
         }
         Ok(rows)
     }

@@ -210,6 +210,9 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Stopwatch<F> {
     fn roster(&self) -> Roster {
         self.inner.roster()
     }
+    fn is_there(&self, slot: Slot, client: ClientId) -> bool {
+        self.inner.is_there(slot, client)
+    }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
         self.laps.push(Instant::now());
         self.inner.exchange(slot, wave, each)

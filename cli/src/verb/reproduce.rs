@@ -67,7 +67,12 @@ impl ReproduceArgs {
             });
             told.push(json!({ "name": bundled.name, "folder": folder.display().to_string(), "claims": summary.claims.iter().map(entry).collect::<Vec<_>>() }));
         }
-        console.whole(&json!({ "experiments": told }));
+        let missing = if self.all { Bundled::missing() } else { vec![] };
+        if !missing.is_empty() {
+            all_hold = false;
+            console.part(|| format!("FAILS: no experiment shows the entries {} of the papers", missing.join(", ")));
+        }
+        console.whole(&json!({ "experiments": told, "missing": missing }));
         Ok(all_hold)
     }
 }

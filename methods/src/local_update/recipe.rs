@@ -42,7 +42,8 @@ pub enum Rule {
     Rate(Schedule<Positive>),
     /// An optimiser with a step of its own.
     Optimiser(Optimiser),
-    /// x ← x − s γ q: at s = 1 the mean of the clients' last models.
+    /// x ← x − s q, where qᵢ = x − y is how far a client went: at s = 1 the mean of the clients' last models. Nobody adds up
+    /// gradients beside taking steps.
     Tied(f64),
     /// Both or none were given.
     Unclear,
@@ -66,9 +67,9 @@ impl Recipe {
             theta: Theta::All,
             steps: None,
             gamma,
-            server,
             weights: Weights::Uniform,
-            send: Send::Gradients,
+            send: if matches!(server, Rule::Tied(_)) { Send::Deltas } else { Send::Gradients },
+            server,
             hold: 0.0,
             exact: false,
             adapt: 0,

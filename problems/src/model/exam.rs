@@ -49,6 +49,12 @@ impl<L: Loss> Exam for Judge<L> {
         metrics.extend((self.task)(&Answers { targets, scores: &scores }));
         metrics
     }
+
+    fn scores(&self, x: &Vector) -> Option<Vec<f64>> {
+        let mut scores = vec![0.0; self.rows.len() * self.shape.outputs];
+        product::scores(&self.data, &self.shape, &Picked::Range(self.rows.clone()), x.f64s(), &mut scores);
+        Some(scores)
+    }
 }
 
 /// Root mean square and mean absolute error of predicted numbers.

@@ -1,20 +1,31 @@
 //! Where problems come from: files, generators, formulas. One file each, one line in the list.
 
+mod cifar;
 mod curvatures;
+mod entries;
 mod gaussian_classes;
+mod handwriting;
+mod idx;
 mod goemotions;
 mod heart;
 mod images;
+mod leaf;
 mod libsvm;
+mod npz;
+mod omniglot;
 mod markup;
 pub(crate) mod open;
+mod pickle;
+mod picture;
 mod posts;
+mod sine;
 mod shakespeare;
 mod stackexchange;
 mod synthetic;
 mod table;
 mod tags;
 mod text;
+mod zip;
 mod words;
 
 use std::num::NonZeroU32;
@@ -28,14 +39,21 @@ use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::prepare::Column;
 use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
+pub use cifar::{Cifar, LabelLevel};
 pub use curvatures::Curvatures;
 pub use gaussian_classes::GaussianClasses;
+pub use handwriting::Handwriting;
+pub use idx::{Idx, Part};
 pub use goemotions::{GoEmotions, Grouping, TextForm};
 pub use heart::{Diagnosis, HeartDisease};
 pub use images::SyntheticImages;
+pub use leaf::Leaf;
 pub use libsvm::{LabelMode, Libsvm};
 use motet_core::Card;
+pub use npz::Npz;
+pub use omniglot::Omniglot;
 pub use posts::SyntheticPosts;
+pub use sine::Sine;
 pub use shakespeare::{Shakespeare, Speech};
 pub use stackexchange::{PostForm, StackExchange, Weigh};
 pub use synthetic::Synthetic;
@@ -135,6 +153,15 @@ macro_rules! sources {
 }
 
 impl Source {
+    /// The examples of a source that gives any, as the seed draws them; files are looked for in the data folder.
+    pub fn examples(&self, seed: u64) -> Result<Dataset, ProblemError> {
+        let folders = Folders::beside(std::path::Path::new("."));
+        match self.load(&Place { folders: &folders, seed: Seed(seed) })? {
+            Material::Examples { dataset, .. } => Ok(dataset),
+            _ => Err(ProblemError::Superfluous { section: "examples", kind: self.name() }),
+        }
+    }
+
     /// How many clients there are in each group, one group after another; empty if there are no groups.
     pub(crate) fn groups(&self) -> Vec<u64> {
         match self {
@@ -146,6 +173,12 @@ impl Source {
 
 sources! {
     "libsvm" => Libsvm,
+    "idx" => Idx,
+    "cifar" => Cifar,
+    "omniglot" => Omniglot,
+    "leaf" => Leaf,
+    "npz" => Npz,
+    "handwriting" => Handwriting,
     "table" => Table,
     "heart-disease" => HeartDisease,
     "goemotions" => GoEmotions,
@@ -157,6 +190,7 @@ sources! {
     "synthetic-text" => SyntheticText,
     "synthetic-tags" => SyntheticTags,
     "synthetic-posts" => SyntheticPosts,
+    "sine" => Sine,
     "quadratics" => Quadratics,
     "mean-estimation" => MeanGroups,
     "q2" => Q2,

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod derivatives;
+mod exchange_files;
 mod formulas;
 mod given;
+mod image_files;
 mod libsvm;
 mod mushrooms;
 mod networks;

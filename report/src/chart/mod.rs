@@ -1,5 +1,6 @@
 //! Pictures as SVG: no library, no script, no font that has to be fetched.
 
+mod cells;
 mod frame;
 mod heat;
 mod legend;
@@ -9,6 +10,7 @@ mod scale;
 mod theme;
 mod trace;
 
+pub(crate) use cells::Cells;
 pub(crate) use heat::heat;
 pub(crate) use legend::sample;
 pub(crate) use level::Level;

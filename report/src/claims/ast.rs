@@ -167,6 +167,8 @@ pub(super) enum What {
     /// Total of what the method noted.
     Note(Word, Window),
     Parameter(Word),
+    /// What trials chose for a parameter.
+    Chosen(Word),
     Rounds,
 }
 
@@ -252,7 +254,9 @@ impl What {
             | Self::Envelope(_, w)
             | Self::Weight(_, w)
             | Self::Note(_, w) => [&w.from, &w.to, &w.last].into_iter().flatten().collect(),
-            Self::Final(..) | Self::Start(_) | Self::Best(_) | Self::Worst(_) | Self::Parameter(_) | Self::Rounds => vec![],
+            Self::Final(..) | Self::Start(_) | Self::Best(_) | Self::Worst(_) | Self::Parameter(_) | Self::Chosen(_) | Self::Rounds => {
+                vec![]
+            }
         }
     }
 
@@ -261,7 +265,7 @@ impl What {
         match self {
             Self::Reach(_, m, _) | Self::At(m, ..) | Self::Final(m, _) | Self::Start(m) | Self::Best(m) | Self::Worst(m) => Some(m),
             Self::Slope(m, _) | Self::Average(m, _) | Self::Deviation(m, _) | Self::Envelope(m, _) => Some(m),
-            Self::Weight(..) | Self::Note(..) | Self::Parameter(_) | Self::Rounds => None,
+            Self::Weight(..) | Self::Note(..) | Self::Parameter(_) | Self::Chosen(_) | Self::Rounds => None,
         }
     }
 }

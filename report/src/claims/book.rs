@@ -46,7 +46,8 @@ impl<'r> Book<'r> {
     /// Before the experiment is run.
     pub(super) fn planned(manifest: &'r Manifest) -> Self {
         let numbers = numbers(manifest);
-        let runs: Vec<_> = manifest.runs.iter().map(|card| Run::planned(card, &manifest.problems, &numbers)).collect();
+        let results = manifest.runs.iter().filter(|card| card.trial.is_none());
+        let runs: Vec<_> = results.map(|card| Run::planned(card, &manifest.problems, &numbers)).collect();
         let keys = runs.iter().flat_map(|run| run.values.keys().cloned()).collect();
         Self { runs, keys, problems: &manifest.problems }
     }
@@ -70,8 +71,10 @@ impl<'r> Book<'r> {
                 book.runs[at].merits.push(merit);
             }
         }
-        for (run, summary) in book.runs.iter_mut().zip(records.summary.iter().flat_map(|s| &s.runs)) {
-            run.outcome = Some(&summary.outcome);
+        for (number, summary) in records.summary.iter().flat_map(|s| &s.runs).enumerate() {
+            if let Some(&at) = place.get(&number) {
+                book.runs[at].outcome = Some(&summary.outcome);
+            }
         }
         book.runs.iter_mut().for_each(|run| run.rows.sort_by_key(|row| row.round));
         book.runs.iter_mut().for_each(|run| run.merits.sort_by_key(|merit| merit.round));
@@ -100,11 +103,23 @@ impl<'r> Run<'r> {
     fn planned(card: &'r RunCard, problems: &'r [ProblemCard], numbers: &BTreeMap<usize, usize>) -> Self {
         let mut values = BTreeMap::new();
         flatten(&card.params, "", &mut values);
+        // What was chosen is a result: it does not tell runs apart.
+        values.retain(|key, _| !card.chosen.keys().any(|name| key == name || key.starts_with(&format!("{name}."))));
+        if !card.chosen.is_empty() {
+            values.insert("tuned".into(), Value::Number(1.0));
+        }
         values.insert("method".into(), Value::Text(card.method.clone()));
         values.insert("problem".into(), Value::Number(numbers.get(&card.problem).copied().unwrap_or(card.problem) as f64));
         values.insert("seed".into(), Value::Number(card.seed as f64));
         let about = problems.get(card.problem).map_or("", |problem| &problem.about);
         Self { card, values, about, rows: vec![], clients: vec![], merits: vec![], outcome: None }
+    }
+
+    /// What trials chose for a parameter, or for the only one that ends so.
+    pub(super) fn chosen(&self, key: &str) -> Option<Value> {
+        let ending = format!(".{key}");
+        let mut fitting = self.card.chosen.iter().filter(|(name, _)| *name == key || name.ends_with(&ending));
+        fitting.next().map(|(_, value)| Value::from(value))
     }
 
     pub(super) fn value(&self, key: &str) -> &Value {
@@ -125,7 +140,7 @@ impl<'r> Run<'r> {
 /// of the first; else every seed would be a case of its own and no mean be taken.
 fn numbers(manifest: &Manifest) -> BTreeMap<usize, usize> {
     let (mut first, mut numbers) = (BTreeMap::new(), BTreeMap::new());
-    for card in &manifest.runs {
+    for card in manifest.runs.iter().filter(|card| card.trial.is_none()) {
         let known = *first.entry((&card.label, &card.method)).or_insert(card.problem);
         let number = numbers.get(&known).copied().unwrap_or(known);
         numbers.entry(card.problem).or_insert(number);

@@ -6,11 +6,12 @@ use super::lexer::Token;
 use super::parser::Parser;
 
 /// Functions that read runs; the others are in [`elementary`] and [`fold`].
-const MEASURES: [&str; 17] = [
+const MEASURES: [&str; 18] = [
     "at",
     "average",
     "best",
     "bits_to",
+    "chosen",
     "deviation",
     "envelope",
     "final",
@@ -190,6 +191,7 @@ impl Call {
             "weight" => What::Weight(self.who()?, self.window()?),
             "note" => What::Note(self.metric()?, self.window()?),
             "param" => What::Parameter(self.metric()?),
+            "chosen" => What::Chosen(self.metric()?),
             _ => What::Rounds,
         };
         let leftover = self.metric.as_ref().or(self.options.first().map(|(word, _)| word));

@@ -193,6 +193,13 @@ impl<'a> Eval<'a> {
                     other => Err(not_number(&key.span, &key.text, other)),
                 };
             }
+            What::Chosen(key) => {
+                return match run.chosen(&key.text) {
+                    Some(Value::Number(number)) => Ok(number),
+                    Some(other) => Err(not_number(&key.span, &key.text, &other)),
+                    None => Err(Fault::unknown(&key.span, "tuned parameter", &key.text, run.card.chosen.keys().cloned()).into()),
+                };
+            }
             // A run that failed at once: undefined, and no comparison with it holds.
             _ if run.rows.is_empty() => return Ok(f64::NAN),
             What::Rounds => return Ok(run.rows.last().map_or(f64::NAN, |row| row.round as f64)),

@@ -1,27 +1,34 @@
 //! The sections of the page, in order.
 
+mod alphas;
 mod claims;
 mod clients;
 mod contest;
 mod curves;
 mod finals;
 mod header;
+mod join;
 mod merit;
 mod sweeps;
 mod tabs;
+mod tuning;
 
 use crate::Comparison;
 use crate::markup::Markup;
 
 pub(crate) use header::name;
+pub(crate) use tuning::plots as tuning_plots;
 
 /// Each writes itself, or nothing if there is nothing to say.
 pub(crate) const SECTIONS: &[fn(&mut Markup, &Comparison<'_>)] = &[
     header::write,
     contest::write,
+    join::write,
+    alphas::write,
     claims::write,
     curves::write,
     sweeps::write,
+    tuning::write,
     finals::write,
     clients::write,
     merit::write,

@@ -14,7 +14,7 @@ const SEEDS: [u64; 3] = [1, 2, 3];
 /// A whole experiment: `local`, and `flix` over a grid of α.
 pub(crate) fn records() -> Records {
     let mut records = Records { manifest: manifest(), ..Records::default() };
-    let mut summary = Summary { experiment: "demo".into(), runs: vec![], claims: claims() };
+    let mut summary = Summary { experiment: "demo".into(), runs: vec![], claims: claims(), ..Summary::default() };
     for seed in SEEDS {
         for alpha in ALPHAS {
             let card = card(records.manifest.runs.len(), alpha, seed);

@@ -62,7 +62,7 @@ impl CheckArgs {
         claims.map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })?;
         let mut estimates = vec![];
         for (card, planned) in manifest.runs.iter().zip(simulation.runs()) {
-            if card.seed == experiment.seeds[0] {
+            if card.seed == experiment.seeds[0] && simulation.is_result(planned) {
                 let (entry, built) = (simulation.entry(planned), &simulation.problems()[card.problem]);
                 let budget = Trade::of(entry, &experiment, built, &pool)?;
                 let trial = Trial { built, pool: &pool, label: &card.label, rounds: experiment.run.rounds, store: experiment.run.store };

@@ -63,6 +63,21 @@ impl Exam for NetworkExam {
         self.rows.len()
     }
 
+    /// Not for networks with running statistics: they are not part of a model's file.
+    fn scores(&self, x: &Vector) -> Option<Vec<f64>> {
+        if self.network.buffers.is_some() {
+            return None;
+        }
+        let mut all = Vec::with_capacity(self.rows.len() * self.network.layers.output().len());
+        self.network.with_room(|room| {
+            for from in self.rows.clone().step_by(CHUNK) {
+                self.network.gather(from..(from + CHUNK).min(self.rows.end), None, room);
+                all.extend(self.network.layers.scores(x.f32s(), None, room).iter().map(|s| f64::from(*s)));
+            }
+        });
+        Some(all)
+    }
+
     /// Running statistics are used as they are and not changed.
     fn metrics(&self, x: &Vector, buffers: Option<&Vector>) -> Vec<(&'static str, f64)> {
         if self.rows.is_empty() {

@@ -1,13 +1,14 @@
 //! `kind = "mlp"`
 
+use motet_core::Positive;
 use motet_nn::layer;
 use motet_nn::zoo::mlp;
 use serde::{Deserialize, Serialize};
 
-use super::{Architecture, Card, Examples, Layers, ModelError, Task};
+use super::{Architecture, Card, Dice, Examples, Layers, ModelError, Task};
 
 /// A multi-layer perceptron: classes by softmax, numbers by squared error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mlp {
     /// Sizes of the hidden layers; none is softmax or linear regression.
@@ -15,6 +16,12 @@ pub struct Mlp {
     /// After each hidden layer.
     #[serde(default)]
     pub activation: Activation,
+    /// Every number starts at N(0, s²), instead of as He et al. and Glorot and Bengio propose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub normal: Option<Positive>,
+    /// Does each client that solves alone start at dice of its own?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_start: bool,
 }
 
 /// A function of one number.
@@ -50,6 +57,8 @@ impl Architecture for Mlp {
         parameters: &[
             ("sizes", "of the hidden layers, as [40, 40]; [] is softmax or linear regression"),
             ("activation", "\"relu\" (default), \"tanh\", \"sigmoid\" or \"gelu\""),
+            ("normal", "s: every number starts at N(0, s^2); as He et al. and Glorot and Bengio propose unless told"),
+            ("own_start", "does each client that solves alone start at dice of its own? (default false)"),
         ],
     };
 
@@ -57,5 +66,9 @@ impl Architecture for Mlp {
         let (task, outputs, loss) = Task::of(data);
         let layers = mlp(data.features().cols(), &self.sizes, outputs, self.activation.into(), loss);
         Ok((layers.map_err(|misfit| ModelError::Network { model: Self::CARD.name, misfit })?, task))
+    }
+
+    fn dice(&self) -> Dice {
+        Dice { normal: self.normal.map(|s| *s), own: self.own_start }
     }
 }

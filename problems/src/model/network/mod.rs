@@ -12,7 +12,7 @@ mod task;
 
 use std::sync::{Mutex, PoisonError};
 
-use motet_core::{Batch, ClientId, Objective, Precision, Purpose, Rows, Seed, Vector};
+use motet_core::{Batch, ClientId, Objective, Precision, Purpose, Rng, Rows, Seed, Vector};
 use motet_nn::{Inputs, Model as Layers, Workspace};
 
 pub use bert::BertClassifier;
@@ -33,9 +33,31 @@ pub(super) trait Architecture: Clone + Send + Sync + 'static {
     const CARD: Card;
     /// The layers for these examples and what is to be learnt, or why they do not fit.
     fn build(&self, data: &Examples) -> Result<(Layers<f32>, Task), ModelError>;
+    /// Where training starts, if not where the layers say.
+    fn dice(&self) -> Dice {
+        Dice::default()
+    }
     /// What happens to images on their way in, where examples are images.
     fn pixels(&self, _data: &Examples) -> Result<Option<Pixels>, ModelError> {
         Ok(None)
+    }
+}
+
+/// How a network starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Dice {
+    /// Every number from N(0, s²) instead of what the layers say.
+    pub(super) normal: Option<f64>,
+    /// Does each client that solves alone start at dice of its own?
+    pub(super) own: bool,
+}
+
+impl Dice {
+    fn start(self, layers: &Layers<f32>, rng: &mut Rng) -> Vector {
+        match self.normal {
+            None => Vector::from(layers.start(rng)),
+            Some(s) => Vector::from((0..layers.dim()).map(|_| (s * rng.normal()) as f32).collect::<Vec<f32>>()),
+        }
     }
 }
 
@@ -54,11 +76,21 @@ impl<A: Architecture> Model for A {
     fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
         let ((layers, task), pixels) = (self.build(&data)?, self.pixels(&data)?.filter(Pixels::acts));
         task.check(A::CARD.name, &data)?;
-        let start = Vector::from(layers.start(&mut seed.fixed(ClientId(0), Purpose::Start)));
+        let dice = self.dice();
+        let start = dice.start(&layers, &mut seed.fixed(ClientId(0), Purpose::Start));
         let buffers = layers.buffers();
         let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
         let data = data.in_single_precision();
-        Ok(Arc::new(Arc::new(Network { layers, task, pixels, start, buffers, data, rooms: Mutex::default() })))
+        Ok(Arc::new(Arc::new(Network {
+            layers,
+            task,
+            pixels,
+            start,
+            own: dice.own.then_some((dice, seed)),
+            buffers,
+            data,
+            rooms: Mutex::default(),
+        })))
     }
 }
 
@@ -68,6 +100,8 @@ pub(super) struct Network {
     task: Task,
     pixels: Option<Pixels>,
     start: Vector,
+    /// What clients that solve alone start at, if not all at the same.
+    own: Option<(Dice, Seed)>,
     /// Running statistics at their start.
     buffers: Option<Vector>,
     data: Arc<Examples>,
@@ -200,7 +234,9 @@ impl Objective for NetworkObjective {
     }
 
     fn start(&self) -> Vector {
-        self.network.start.clone()
+        // Clients are told apart by their first row; 0 is the dice of the common start.
+        let dice = |seed: &Seed| seed.fixed(ClientId(1 + self.rows.start as u32), Purpose::Start);
+        self.network.own.as_ref().map_or_else(|| self.network.start.clone(), |(own, seed)| own.start(&self.network.layers, &mut dice(seed)))
     }
 
     fn value(&self, x: &Vector, mut batch: Batch<'_>) -> f64 {

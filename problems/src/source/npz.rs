@@ -1,0 +1,191 @@
+//! NPZ: arrays of numpy in a zip archive.
+//!
+//! `x` has a row for each example (further axes are flattened), `y` its class (whole numbers) or quantity; where there are
+//! `client` and `part`, they say whose it is (whole numbers or texts) and what it is for (0 train, 1 validation, 2 test).
+//! Bytes stay bytes, `float32` stays in single precision.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use motet_core::Positive;
+
+use super::open::{name_of, open};
+use super::{Material, Place, zip};
+use crate::dataset::{Dataset, Lot, Targets};
+use crate::error::ProblemError;
+use crate::keys::keys;
+use crate::matrix::{Bytes, Dense, Matrix, Single};
+
+keys! {
+    /// Arrays of numpy (.npz): x, y and, where they are there, client and part of each row.
+    pub struct Npz {
+        /// The file.
+        pub path: PathBuf,
+        /// Bytes of x are divided by this; 255, which makes pixels numbers from 0 to 1, unless told.
+        #[serde(default = "pixels")]
+        pub divide: Positive,
+    }
+}
+
+fn pixels() -> Positive {
+    Positive::new(255.0).expect("255 is positive")
+}
+
+/// An array, its type as numpy writes it, its numbers still bytes.
+struct Array {
+    kind: char,
+    width: usize,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl Npz {
+    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        let file = place.folders.find(&self.path)?;
+        let opened = open(&file)?;
+        let odd = |place: &str, what: String| ProblemError::Odd { file: name_of(&file), place: place.to_owned(), what };
+        let mut arrays = BTreeMap::new();
+        for member in zip::members(&opened.text).map_err(|what| odd("archive", what))? {
+            let name = member.name.trim_end_matches(".npy").to_owned();
+            if ["x", "y", "client", "part"].contains(&name.as_str()) {
+                let array = member.read().and_then(Array::read).map_err(|what| odd(&name, what))?;
+                arrays.insert(name, array);
+            }
+        }
+        let mut take = |name: &str| arrays.remove(name);
+        let x = take("x").ok_or_else(|| odd("archive", "no array `x`".into()))?;
+        let y = take("y").ok_or_else(|| odd("archive", "no array `y`".into()))?;
+        let rows = x.shape.first().copied().unwrap_or(0);
+        if rows == 0 {
+            return Err(ProblemError::NoExamples { file: name_of(&file) });
+        }
+        let (client, part) = (take("client"), take("part"));
+        for (name, array) in [("y", Some(&y)), ("client", client.as_ref()), ("part", part.as_ref())] {
+            if let Some(array) = array.filter(|array| array.shape != [rows]) {
+                return Err(odd(name, format!("shape {:?} for {rows} rows of `x`", array.shape)));
+            }
+        }
+        let features = x.matrix(rows, *self.divide as f32).map_err(|what| odd("x", what))?;
+        let mut dataset = Dataset::new(features, y.targets().map_err(|what| odd("y", what))?);
+        if let Some(client) = client {
+            let (keys, names) = numbered(client.words().map_err(|what| odd("client", what))?);
+            dataset = dataset.from_clients(keys).named(names);
+        }
+        if let Some(part) = part {
+            let lot = |(row, number): (usize, i64)| match number {
+                0 => Ok(Lot::Train),
+                1 => Ok(Lot::Validation),
+                2 => Ok(Lot::Test),
+                _ => Err(format!("row {row}: {number} is none of 0 (train), 1 (validation), 2 (test)")),
+            };
+            let lots = part.whole().and_then(|numbers| numbers.into_iter().enumerate().map(lot).collect());
+            dataset = dataset.with_lots(lots.map_err(|what| odd("part", what))?);
+        }
+        Ok(Material::Examples { dataset, inputs: vec![opened.input] })
+    }
+}
+
+impl Array {
+    /// `\x93NUMPY`, version, length of the header, `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, numbers.
+    fn read(mut bytes: Vec<u8>) -> Result<Self, String> {
+        let lengths = match bytes.get(..8) {
+            Some([0x93, b'N', b'U', b'M', b'P', b'Y', 1, _]) => 8..10,
+            Some([0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _]) => 8..12,
+            _ => return Err("no array of numpy: it does not begin with \\x93NUMPY".into()),
+        };
+        let data = lengths.end;
+        let length = bytes.get(lengths).ok_or("cut off within its header")?.iter().rev().fold(0usize, |sum, &b| sum << 8 | usize::from(b));
+        let header = data.checked_add(length).and_then(|end| bytes.get(data..end)).ok_or("cut off within its header")?;
+        let header = String::from_utf8_lossy(header).into_owned();
+        let after = |key: &str| header.split_once(key).map(|(_, rest)| rest.trim_start_matches([':', ' ']));
+        let descr = after("'descr'").and_then(|rest| rest.strip_prefix('\'')?.split_once('\'')).ok_or("no type in its header")?.0;
+        if after("'fortran_order'").is_none_or(|rest| rest.starts_with("True")) {
+            return Err("stored by columns: save it with numpy.ascontiguousarray".into());
+        }
+        let axes = after("'shape'").and_then(|rest| rest.strip_prefix('(')?.split_once(')')).ok_or("no shape in its header")?.0;
+        let axes = axes.split(',').map(str::trim).filter(|axis| !axis.is_empty());
+        let shape: Vec<usize> = axes.map(|axis| axis.parse().map_err(|_| format!("axis `{axis}`"))).collect::<Result<_, _>>()?;
+        let mut code = descr.chars();
+        let (order, kind) = (code.next().unwrap_or('|'), code.next().unwrap_or('?'));
+        let width: usize = code.as_str().parse().map_err(|_| format!("type {descr:?}"))?;
+        let width = if kind == 'U' { 4 * width } else { width };
+        if order == '>' || !matches!((kind, width), ('u' | 'i', 1 | 2 | 4 | 8) | ('f', 4 | 8) | ('b', 1) | ('S' | 'U', 1..)) {
+            return Err(format!("type {descr:?}, which this program does not read"));
+        }
+        let size = shape.iter().try_fold(width, |product, &axis| product.checked_mul(axis));
+        bytes.drain(..data + length);
+        if size != Some(bytes.len()) {
+            return Err(format!("{} bytes for shape {shape:?} of {descr:?}", bytes.len()));
+        }
+        Ok(Self { kind, width, shape, bytes })
+    }
+
+    fn matrix(self, rows: usize, divide: f32) -> Result<Matrix, String> {
+        let cols = self.bytes.len() / self.width / rows;
+        Ok(match (self.kind, self.width) {
+            ('u', 1) => Matrix::Bytes(Bytes { cols, values: self.bytes, scale: 1.0 / divide, shift: 0.0 }),
+            ('f', 4) => {
+                let values = self.bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect();
+                Matrix::Single(finite(values, cols, |v: &f32| v.is_finite()).map(|values| Single { cols, values })?)
+            }
+            ('f', _) => {
+                let values = self.bytes.as_chunks::<8>().0.iter().map(|&b| f64::from_le_bytes(b)).collect();
+                Matrix::Dense(finite(values, cols, |v: &f64| v.is_finite()).map(|values| Dense { cols, values })?)
+            }
+            _ => Matrix::Dense(Dense { cols, values: self.whole()?.into_iter().map(|v| v as f64).collect() }),
+        })
+    }
+
+    fn targets(&self) -> Result<Targets, String> {
+        if self.kind == 'f' {
+            let numbers: Vec<f64> = match self.width {
+                4 => self.bytes.as_chunks::<4>().0.iter().map(|&b| f64::from(f32::from_le_bytes(b))).collect(),
+                _ => self.bytes.as_chunks::<8>().0.iter().map(|&b| f64::from_le_bytes(b)).collect(),
+            };
+            return finite(numbers, 1, |v| v.is_finite()).map(Targets::Numbers);
+        }
+        let class = |(row, v): (usize, i64)| u32::try_from(v).ok().filter(|&v| v < 1 << 24).ok_or_else(|| format!("row {row}: class {v}"));
+        let labels: Vec<u32> = self.whole()?.into_iter().enumerate().map(class).collect::<Result<_, _>>()?;
+        let classes = labels.iter().max().map_or(0, |&label| label + 1);
+        Ok(Targets::Classes { labels, classes })
+    }
+
+    fn whole(&self) -> Result<Vec<i64>, String> {
+        if !matches!(self.kind, 'u' | 'i' | 'b') {
+            return Err("not whole numbers".into());
+        }
+        let number = |bytes: &[u8]| {
+            let sum = bytes.iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
+            let spare = 64 - 8 * self.width as u32;
+            if self.kind == 'i' { (sum << spare) as i64 >> spare } else { sum as i64 }
+        };
+        Ok(self.bytes.chunks_exact(self.width).map(number).collect())
+    }
+
+    /// Texts, or whole numbers as texts that sort as numbers do.
+    fn words(&self) -> Result<Vec<String>, String> {
+        match self.kind {
+            'S' => Ok(self.bytes.chunks_exact(self.width).map(|b| String::from_utf8_lossy(b).trim_end_matches('\0').to_owned()).collect()),
+            'U' => {
+                let letter = |b: &[u8; 4]| char::from_u32(u32::from_le_bytes(*b)).filter(|&c| c != '\0');
+                Ok(self.bytes.chunks_exact(self.width).map(|b| b.as_chunks::<4>().0.iter().filter_map(letter).collect()).collect())
+            }
+            _ => Ok(self.whole()?.into_iter().map(|number| format!("{number:06}")).collect()),
+        }
+    }
+}
+
+fn finite<T>(values: Vec<T>, cols: usize, sound: impl Fn(&T) -> bool) -> Result<Vec<T>, String> {
+    match values.iter().position(|v| !sound(v)) {
+        Some(at) => Err(format!("row {}: not a finite number", at / cols.max(1))),
+        None => Ok(values),
+    }
+}
+
+/// Names numbered in order.
+fn numbered(words: Vec<String>) -> (Vec<u32>, Vec<String>) {
+    let mut order: BTreeMap<&str, u32> = words.iter().map(|word| (word.as_str(), 0)).collect();
+    order.values_mut().zip(0..).for_each(|(number, k)| *number = k);
+    let keys = words.iter().map(|word| order[word.as_str()]).collect();
+    (keys, order.into_keys().map(str::to_owned).collect())
+}
