@@ -29,7 +29,7 @@ pub fn results(experiments: &[(String, Records)], name: &str) -> Vec<File> {
     let mut files = vec![];
     for (title, records) in experiments {
         let picture = first_picture(title, records);
-        let path = picture.as_ref().map(|_| format!("{name}/{}.svg", figures::file_name(title)));
+        let path = picture.as_ref().map(|_| format!("{name}/{}.svg", anchor(title)));
         section(&mut text, title, records, path.as_deref());
         files.extend(picture.zip(path).map(|(content, name)| File { name, content }));
     }
