@@ -175,10 +175,15 @@ impl<'a> Simulation<'a> {
             }
             Role::Retrained { of } => {
                 entry.params = cards[of].params.clone();
-                let picked = clients.iter().filter(|row| row.run == of).filter_map(|row| row.metrics.get("alpha").copied());
-                // Whoever never trained is given what the others began with.
-                let (start, unseen) = (entry.pick.map_or(0.5, |rule| *rule.start), self.problems[planned.problem].problem.unseen);
-                let alpha = json!({ "per_client": picked.chain((0..unseen).map(|_| start)).collect::<Vec<f64>>() });
+                let problem = &self.problems[planned.problem].problem;
+                // Whoever picked nothing, as those who never trained, keeps what all began with.
+                let mut each = vec![entry.pick.map_or(0.5, |rule| *rule.start); problem.shards.len() + problem.unseen as usize];
+                for row in clients.iter().filter(|row| row.run == of) {
+                    if let (Some(place), Some(alpha)) = (each.get_mut(row.client as usize), row.metrics.get("alpha")) {
+                        *place = *alpha;
+                    }
+                }
+                let alpha = json!({ "per_client": each });
                 entry.params.insert("alpha".into(), alpha.clone());
                 entry.pick = None;
                 cards[run].chosen = cards[of].chosen.clone();

@@ -32,9 +32,10 @@ fn trained() -> (Stage, String) {
         .replace("rounds = 20", "rounds = 200");
     stage.write("e.toml", &text);
     stage.json(&["run", "e.toml", "--out", "out"]);
-    let mut models: Vec<_> = fs::read_dir(stage.path().join("out/models")).unwrap().map(|e| e.unwrap().path()).collect();
+    let entries = fs::read_dir(stage.path().join("out/models")).expect("models were written");
+    let mut models: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     models.sort();
-    let model = models.iter().find(|p| p.to_string_lossy().contains("flix-alpha=0.5")).unwrap().display().to_string();
+    let model = models.iter().find(|p| p.to_string_lossy().contains("flix-alpha=0.5")).expect("a mixture").display().to_string();
     (stage, model)
 }
 

@@ -29,9 +29,7 @@ fn imported_files_are_found_by_name_checked_on_use_and_never_overwritten() {
     let stage = Stage::new();
     stage.write("t.csv", TABLE);
     stage.write("e.toml", EXPERIMENT);
-    let import = |name: &str| {
-        with_data(&stage, &["data", "import", "t.csv", "--name", name])
-    };
+    let import = |name: &str| with_data(&stage, &["data", "import", "t.csv", "--name", name]);
     let show = || with_data(&stage, &["data", "show", "e.toml"]);
     let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(show().status.code(), Some(2), "not there yet");

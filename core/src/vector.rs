@@ -404,12 +404,12 @@ fn fill_with<T: Number>(value: f64, x: &mut [T]) {
 
 fn mixed<T: Number>(a: f64, x: &[T], y: &[T]) -> Arc<[T]> {
     let (a, b) = (T::of(a), T::of(1.0 - a));
-    written(x.len(), |out| out.iter_mut().zip(x.iter().zip(y)).for_each(|(out, (x, y))| *out = a * *x + b * *y))
+    computed(x.iter().zip(y).map(move |(x, y)| a * *x + b * *y))
 }
 
 fn picked<T: Number>(a: f64, x: &[T], at: &[u32]) -> Arc<[T]> {
     let a = T::of(a);
-    written(at.len(), |out| out.iter_mut().zip(at).for_each(|(out, &l)| *out = a * x[l as usize]))
+    computed(at.iter().map(move |&l| a * x[l as usize]))
 }
 
 fn rows_of<T: Number>(x: &[T], rows: &[u32], width: usize) -> Arc<[T]> {
@@ -417,6 +417,14 @@ fn rows_of<T: Number>(x: &[T], rows: &[u32], width: usize) -> Arc<[T]> {
         let places = out.chunks_mut(width.max(1)).zip(rows);
         places.for_each(|(out, &row)| out.copy_from_slice(&x[row as usize * width..][..width]));
     })
+}
+
+/// New numbers, one after another. Memory that is not kept is filled once, not twice: the length is known.
+fn computed<T: Number>(numbers: impl ExactSizeIterator<Item = T>) -> Arc<[T]> {
+    if !recycle::worth_keeping::<T>(numbers.len()) {
+        return numbers.collect();
+    }
+    written(numbers.len(), |out| out.iter_mut().zip(numbers).for_each(|(out, number)| *out = number))
 }
 
 /// New numbers, every one of which `write` writes.

@@ -174,7 +174,10 @@ fn methods(document: &Document, value: &Value, tune: Option<&TuneRule>) -> Resul
     for (k, table) in tables.iter().enumerate() {
         let key = format!("method[{}]", k + 1);
         for mut choice in expand(table).map_err(|path| document.wrong(&format!("{key}.{path}"), EMPTY_GRID))? {
-            let own = choice.value.as_object_mut().and_then(|table| table.shift_remove("tune"));
+            // `finetune` has a number of this name: only a table, or false, is about trials.
+            let table =
+                choice.value.as_object_mut().filter(|table| table.get("tune").is_some_and(|tune| tune.is_object() || tune.is_boolean()));
+            let own = table.and_then(|table| table.shift_remove("tune"));
             let own: Option<TuneRule> = match own {
                 Some(Value::Bool(false)) => {
                     entries.push(method(document, &key, choice)?);

@@ -53,7 +53,7 @@ impl<'a, A: Algorithm> Saver<'a, A> {
     }
 
     /// Keeps the last moment too: a longer run goes on from it.
-    pub(crate) fn to_the_end(self, wanted: bool) -> Self {
+    pub(crate) fn with_the_end(self, wanted: bool) -> Self {
         Self { to_the_end: wanted, ..self }
     }
 

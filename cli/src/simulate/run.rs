@@ -97,7 +97,7 @@ impl Visitor for Simulate<'_, '_> {
         let Begun { rows, merits, .. } = &mut self.begun;
         let mut sink = Recorder { output: &output, rows, merits, progress: self.progress, watch: &watch };
         let mut keeper =
-            Saver::new(self.run, experiment.run.checkpoint, &folder, (states, generations), &output, &watch).to_the_end(goes_on);
+            Saver::new(self.run, experiment.run.checkpoint, &folder, (states, generations), &output, &watch).with_the_end(goes_on);
         let trained = train_from(&*method, moment, &plan, &mut fleet, &mut sink, &mut keeper);
         let trained = trained.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
         if let Outcome::Interrupted { round } = trained.outcome {

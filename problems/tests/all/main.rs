@@ -13,6 +13,7 @@ mod population;
 mod problem;
 mod real_files;
 mod reference;
+mod sine;
 mod splits;
 mod tables;
 mod texts;

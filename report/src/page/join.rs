@@ -13,8 +13,11 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     let mut names: Vec<&str> = rows.flat_map(|row| row.metrics.keys().map(String::as_str)).collect();
     names.sort_unstable();
     names.dedup();
+    // What was chosen by is no judge of the choice.
+    let (held, others): (Vec<&str>, Vec<&str>) = judging(names).into_iter().partition(|metric| metric.starts_with("test."));
+    let metrics = if held.is_empty() { others } else { held };
     let tables: Vec<(&str, Vec<Candidate>)> =
-        judging(names).into_iter().map(|metric| (metric, candidates(comparison, metric))).filter(|(_, all)| !all.is_empty()).collect();
+        metrics.into_iter().map(|metric| (metric, candidates(comparison, metric))).filter(|(_, all)| !all.is_empty()).collect();
     let Some((_, first)) = tables.first() else { return };
     m.open("section", &[("id", &"join"), ("data-tabs", &"")]);
     m.element("h2", &[], "Should I join?");
