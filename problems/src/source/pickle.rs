@@ -102,7 +102,8 @@ impl<'a> Reader<'a> {
                 self.stack.push(Value::Other);
             }
             0x93 => {
-                (self.pop()?, self.pop()?);
+                self.pop()?;
+                self.pop()?;
                 self.stack.push(Value::Other);
             }
             b']' | b')' => self.stack.push(Value::List(Rc::default())),
