@@ -167,6 +167,7 @@ fn two_parameters_are_a_heat_map_and_each_split_is_tuned_for_itself() {
     assert_eq!(tunings.iter().map(|t| t["seed"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2]);
     assert!(tunings.iter().all(|t| t["trials"].as_array().unwrap().len() == 6 && t["method"] == "scaffold"));
     assert!(fs::read_to_string(stage.path().join("out/report.html")).unwrap().contains("class=\"cells\""));
+    assert!(fs::read_to_string(stage.path().join("out/figures/tuning-1-map.svg")).unwrap().starts_with("<svg xmlns"));
 }
 
 #[test]

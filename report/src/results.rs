@@ -29,7 +29,7 @@ pub fn results(experiments: &[(String, Records)], name: &str) -> Vec<File> {
     let mut files = vec![];
     for (title, records) in experiments {
         let picture = first_picture(title, records);
-        let path = picture.as_ref().map(|_| format!("{name}/{}.svg", figures::file_name(title)));
+        let path = picture.as_ref().map(|_| format!("{name}/{}.svg", anchor(title)));
         section(&mut text, title, records, path.as_deref());
         files.extend(picture.zip(path).map(|(content, name)| File { name, content }));
     }
@@ -125,7 +125,8 @@ fn first_picture(title: &str, records: &Records) -> Option<String> {
     let plots = figures::all(&comparison);
     let wanted = plots.iter().find(|plot| plot.name.starts_with("over-"));
     let judged = plots.iter().find(|plot| plot.name.starts_with("alpha-"));
-    wanted.or(judged).or(plots.first()).map(crate::chart::Plot::on_paper)
+    let map = crate::page::tuning_maps(&comparison).into_iter().next().map(|(_, picture)| picture);
+    wanted.or(judged).map(crate::chart::Plot::on_paper).or(map).or(plots.first().map(crate::chart::Plot::on_paper))
 }
 
 /// A text, or a list of them.

@@ -174,10 +174,9 @@ fn methods(document: &Document, value: &Value, tune: Option<&TuneRule>) -> Resul
     for (k, table) in tables.iter().enumerate() {
         let key = format!("method[{}]", k + 1);
         for mut choice in expand(table).map_err(|path| document.wrong(&format!("{key}.{path}"), EMPTY_GRID))? {
-            // `finetune` has a number of this name: only a table, or false, is about trials.
-            let table =
-                choice.value.as_object_mut().filter(|table| table.get("tune").is_some_and(|tune| tune.is_object() || tune.is_boolean()));
-            let own = table.and_then(|table| table.shift_remove("tune"));
+            // `finetune` has a parameter of this name, which is its own.
+            let taken = choice.value.get("kind").and_then(Value::as_str).is_some_and(|kind| knows(kind, "tune"));
+            let own = choice.value.as_object_mut().filter(|_| !taken).and_then(|table| table.shift_remove("tune"));
             let own: Option<TuneRule> = match own {
                 Some(Value::Bool(false)) => {
                     entries.push(method(document, &key, choice)?);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use motet_core::Outcome;
+use motet_core::{Outcome, Tuning};
 use motet_report::claims::judge;
 use motet_report::{Records, render, render_as, table};
 use motet_runtime::Pool;
@@ -160,7 +160,14 @@ pub(super) fn tell(records: &Records, folder: &Path, console: Console) -> bool {
     let summary = records.summary.clone().unwrap_or_default();
     console.result(&summary, || {
         let named = [(summary.experiment.clone(), records.clone())];
-        format!("{}\nReport: {}", table(&named).trim_end(), folder.join("report.html").display())
+        let chosen = summary.tuning.iter().map(chosen).collect::<String>();
+        format!("{}\n{chosen}Report: {}", table(&named).trim_end(), folder.join("report.html").display())
     });
     !summary.runs.iter().any(|run| matches!(run.outcome, Outcome::Failed { .. }))
+}
+
+/// What trials chose, for people.
+fn chosen(tuning: &Tuning) -> String {
+    let values = tuning.chosen.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");
+    format!("Chosen for {}, seed {}: {values} of {} by {}\n", tuning.label, tuning.seed, tuning.trials.len(), tuning.by)
 }

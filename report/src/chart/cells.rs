@@ -1,5 +1,6 @@
 //! A heat map with words in its cells: a number for each pair of values.
 
+use crate::chart::frame::FONT;
 use crate::markup::Markup;
 use crate::number;
 
@@ -31,7 +32,11 @@ impl Cells {
         let width = ((WIDTH - LEFT) / columns.max(1) as f64).min(120.0);
         let mut m = Markup::default();
         let view = format!("0 0 {WIDTH} {:.0}", TOP + HEIGHT * rows as f64 + 4.0);
-        m.open("svg", &[("viewBox", &view), ("role", &"img"), ("class", &"cells"), ("width", &"100%")]);
+        let space = "http://www.w3.org/2000/svg";
+        m.open(
+            "svg",
+            &[("xmlns", &space), ("viewBox", &view), ("role", &"img"), ("class", &"cells"), ("width", &"100%"), ("font-family", &FONT)],
+        );
         m.element("title", &[], &self.title);
         text(&mut m, LEFT, 14.0, "start", &format!("{} →", self.columns.0));
         text(&mut m, LEFT - 8.0, TOP - 8.0, "end", &format!("{} ↓", self.rows.0));

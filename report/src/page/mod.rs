@@ -17,7 +17,7 @@ use crate::Comparison;
 use crate::markup::Markup;
 
 pub(crate) use header::name;
-pub(crate) use tuning::plots as tuning_plots;
+pub(crate) use tuning::{maps as tuning_maps, plots as tuning_plots};
 
 /// Each writes itself, or nothing if there is nothing to say.
 pub(crate) const SECTIONS: &[fn(&mut Markup, &Comparison<'_>)] = &[

@@ -57,6 +57,13 @@ pub(crate) fn plots(comparison: &Comparison<'_>) -> Vec<Plot> {
     tunings(comparison).iter().enumerate().filter_map(|(k, (_, tuning))| curve(tuning, k)).collect()
 }
 
+/// The heat maps of two parameters, for files of their own: name and picture.
+pub(crate) fn maps(comparison: &Comparison<'_>) -> Vec<(String, String)> {
+    let all = tunings(comparison);
+    let map = |(k, (_, tuning)): (usize, &(String, &Tuning))| Some((format!("tuning-{}-map", k + 1), cells(tuning)?.draw() + "\n"));
+    all.iter().enumerate().filter_map(map).collect()
+}
+
 fn told(tuning: &Tuning) -> String {
     let list =
         |values: &serde_json::Map<String, Value>| values.iter().map(|(k, v)| format!("{k} = {}", word(v))).collect::<Vec<_>>().join(", ");

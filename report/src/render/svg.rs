@@ -6,5 +6,7 @@ use crate::render::File;
 
 pub(crate) fn files(comparison: &Comparison<'_>) -> Vec<File> {
     let file = |plot: &crate::chart::Plot| File { name: format!("figures/{}.svg", plot.name), content: plot.on_paper() };
-    figures::all(comparison).iter().map(file).collect()
+    let maps = crate::page::tuning_maps(comparison).into_iter();
+    let maps = maps.map(|(name, content)| File { name: format!("figures/{name}.svg"), content });
+    figures::all(comparison).iter().map(file).chain(maps).collect()
 }
