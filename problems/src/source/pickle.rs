@@ -258,3 +258,17 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_python_3_wrote_for_python_2_are_bytes() {
+        let file = b"\x80\x02c_codecs\nencode\nX\x02\x00\x00\x00\xc3\xa9X\x06\x00\x00\x00latin1\x86R.";
+        assert_eq!(read(file), Ok(Value::Text([0xe9].into())));
+        // Another code, or letters that are no bytes, is what it was: the parts of something made.
+        let other = b"\x80\x02c_codecs\nencode\nX\x02\x00\x00\x00\xc3\xa9X\x06\x00\x00\x00latin2\x86R.";
+        assert!(matches!(read(other), Ok(Value::List(_))));
+    }
+}
