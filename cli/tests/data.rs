@@ -21,7 +21,7 @@ kind = "local"
 /// Runs a command with a data folder of its own.
 fn with_data(stage: &Stage, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_motet"));
-    command.args(args).current_dir(stage.path()).env("MOTET_DATA", stage.path().join("data")).output().unwrap()
+    command.args(args).current_dir(stage.path()).env("MOTET_DATA", stage.path().join("data")).output().expect("the binary runs")
 }
 
 #[test]

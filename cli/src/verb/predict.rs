@@ -21,7 +21,7 @@ use crate::models::{PASSPORT, Passport};
     after_help = "Examples:\n  motet predict runs/demo/models/3-flix-alpha=0.5-seed1.safetensors patients.csv --client 2 > predictions.csv\n\nCSV: one line for each example, one column for each feature in the order of training; a first line of names is skipped."
 )]
 pub struct PredictArgs {
-    /// A file of models: <run>/models/*.safetensors
+    /// A file of models: `RUN/models/*.safetensors`
     model: PathBuf,
     /// The examples: LIBSVM text, or CSV if its name ends so
     data: PathBuf,

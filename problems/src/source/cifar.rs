@@ -186,7 +186,7 @@ impl Gathered {
     /// Records of `labels` bytes and an image.
     fn records(&mut self, bytes: &[u8], labels: usize) -> Result<(), String> {
         let record = labels + IMAGE;
-        if bytes.is_empty() || bytes.len() % record != 0 {
+        if bytes.is_empty() || !bytes.len().is_multiple_of(record) {
             return Err(format!(
                 "{} bytes are not whole images of {record}: byte {} begins one that does not end",
                 bytes.len(),

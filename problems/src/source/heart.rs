@@ -25,7 +25,7 @@ use crate::prepare::Column;
 keys! {
     /// Heart disease in four hospitals, 22 features; each hospital fills gaps and standardises by itself.
     pub struct HeartDisease {
-        /// Folder with processed.<hospital>.data.
+        /// Folder with `processed.HOSPITAL.data`.
         #[serde(default = "folder")]
         pub folder: PathBuf,
         /// Which hospitals; cleveland, hungarian, switzerland, va unless told.

@@ -53,7 +53,8 @@ fn numpy_archives_are_read_with_clients_and_parts() {
     let clients: Vec<_> = found.clients.iter().map(|c| (c.name.as_deref().unwrap(), c.train, c.validation, c.test)).collect();
     assert_eq!((found.features, clients), (6, vec![("ann", 1, 1, 0), ("bob", 1, 0, 1)]));
     let floats = [1.0f32, f32::NAN, 0.0, 1.0].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
-    let wrong: [(&[(&str, Vec<u8>)], &str); 7] = [
+    type Entries<'a> = &'a [(&'a str, Vec<u8>)];
+    let wrong: [(Entries<'_>, &str); 7] = [
         (&[x()], "archive: no array `y`"),
         (&[x(), ("y.npy", npy("<i8", "(3,)", &[0; 24]))], "y: shape [3] for 4 rows of `x`"),
         (&[("x.npy", npy("<f4", "(4, 1)", &floats)), y()], "x: row 1: not a finite number"),

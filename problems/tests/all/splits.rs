@@ -213,7 +213,7 @@ fn few_users_are_dealt_to_many_clients_and_no_client_has_two_users() {
 fn clusters_bring_together_users_who_are_alike() {
     // Users 0..12 of three kinds: 6 have label 0, 4 label 1, 2 label 2, now and then another.
     let kind = |user: u32| if user < 6 { 0 } else { u32::from(user >= 10) + 1 };
-    let labels: Vec<u32> = (0..240).map(|k| if k % 17 == 0 { (k % 3) as u32 } else { kind(k / 20) }).collect();
+    let labels: Vec<u32> = (0..240).map(|k| if k % 17 == 0 { k % 3 } else { kind(k / 20) }).collect();
     let features =
         Matrix::Dense(Dense { cols: 3, values: labels.iter().flat_map(|&l| (0..3).map(move |c| f64::from(u8::from(c == l)))).collect() });
     let data = Dataset { features, ..data(labels, 3, Some((0..240).map(|k| k / 20).collect())) };
