@@ -3,6 +3,8 @@
 mod stage;
 
 use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use stage::Stage;
@@ -76,13 +78,43 @@ fn the_report_shows_how_the_shares_are_spread_and_what_they_bought() {
 }
 
 #[test]
-fn a_run_that_picks_is_the_same_after_a_resume_and_on_any_threads() {
+fn a_run_that_picks_is_the_same_after_kills_and_on_any_threads() {
     let stage = Stage::new();
-    stage.write("e.toml", &PICKED.replace("METHOD", "scafflix").replace("alpha =", "p = 0.3\nalpha ="));
+    stage.write(
+        "e.toml",
+        &PICKED.replace("METHOD", "scafflix").replace("alpha =", "p = 0.3\nalpha =").replace("rounds = 30", "rounds = 300"),
+    );
     let one = stage.json(&["run", "e.toml", "--out", "one", "--threads", "1"]);
-    let three = stage.json(&["run", "e.toml", "--out", "three", "--threads", "3"]);
-    let digests = |s: &Value| s["runs"].as_array().unwrap().iter().map(|r| (r["digest"].clone(), r["final"].clone())).collect::<Vec<_>>();
-    assert_eq!(digests(&one), digests(&three));
+    let length = fs::metadata(stage.path().join("one/rows.jsonl")).unwrap().len();
+    let start = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_motet"));
+        command.args(args).arg("--quiet").current_dir(stage.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().expect("the binary runs")
+    };
+    let mut child = start(&["run", "e.toml", "--out", "cut", "--set", "run.checkpoint={ rounds = 20 }"]);
+    let mut kills = 0;
+    // In the first run, while it is trained again, and in the second seed.
+    for part in [1, 3, 5] {
+        let written = || fs::metadata(stage.path().join("cut/rows.jsonl")).map_or(0, |about| about.len());
+        while written() <= part * length / 8 && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        kills += usize::from(child.try_wait().unwrap().is_none());
+        let _ = child.kill();
+        child.wait().unwrap();
+        child = start(&["run", "--resume", "cut", "--threads", "3"]);
+    }
+    assert!(child.wait().unwrap().success() && kills >= 2, "killed {kills} times");
+    let without_times = |name: &str| {
+        let mut rows = lines(&stage, name);
+        rows.iter_mut().for_each(|row| drop(row.as_object_mut().expect("a row").remove("seconds")));
+        rows
+    };
+    assert_eq!(without_times("cut/rows.jsonl"), without_times("one/rows.jsonl"));
+    assert_eq!(without_times("cut/clients.jsonl"), without_times("one/clients.jsonl"));
+    let cut: Value = serde_json::from_str(&fs::read_to_string(stage.path().join("cut/summary.json")).unwrap()).unwrap();
+    let digests = |s: &Value| s["runs"].as_array().unwrap().iter().map(|r| r["digest"].clone()).collect::<Vec<_>>();
+    assert_eq!(digests(&one), digests(&cut));
 }
 
 #[test]

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use motet_report::{Records, results};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::console::Console;
+use crate::bundled::EXPERIMENTS;
 use crate::error::Error;
 
 /// Make one page of many experiments: figures, claims, measured values, data, deviations from the papers.
@@ -27,9 +28,15 @@ impl ResultsArgs {
     pub fn execute(&self, console: Console) -> Result<bool, Error> {
         let mut experiments = vec![];
         for folder in &self.folders {
-            let records = Records::read(folder)?;
+            let mut records = Records::read(folder)?;
             if records.summary.is_none() {
                 return Err(Error::Unknown(format!("{}: this experiment has not ended", folder.display())));
+            }
+            let stated = stated(&records.manifest.experiment);
+            for key in STATED {
+                if let (true, Some(value)) = (records.manifest.resolved[key].is_null(), stated.get(key)) {
+                    records.manifest.resolved[key] = value.clone();
+                }
             }
             experiments.push((records.manifest.experiment.clone(), records));
         }
@@ -49,4 +56,13 @@ impl ResultsArgs {
         console.result(&json, || format!("{} claims of {} experiments: {}", claims().count(), experiments.len(), self.out.display()));
         Ok(failed == 0)
     }
+}
+
+/// What records of an older file may lack: it is said of the experiment, not of a run.
+const STATED: [&str; 3] = ["about", "entries", "deviations"];
+
+/// What the bundled experiment of this name says of itself.
+fn stated(name: &str) -> Map<String, Value> {
+    let documents = EXPERIMENTS.iter().filter_map(|bundled| bundled.document(true).ok());
+    documents.map(|document| document.root).find(|root| root.get("name").and_then(Value::as_str) == Some(name)).unwrap_or_default()
 }

@@ -53,6 +53,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<Value, String> {
     }
 }
 
+/// Bytes as Python 3 writes them for Python 2: characters below 256, and the word "latin1".
+fn latin(given: &Value) -> Option<Value> {
+    let Value::List(items) = given else { return None };
+    let [Value::Text(text), Value::Text(code)] = &items[..] else { return None };
+    let letters = std::str::from_utf8(text).ok().filter(|_| **code == *b"latin1")?.chars();
+    letters.map(|letter| u8::try_from(u32::from(letter)).ok()).collect::<Option<Vec<u8>>>().map(|bytes| Value::Text(bytes.into()))
+}
+
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -126,6 +134,10 @@ impl<'a> Reader<'a> {
             // A function called, an object filled: what they were given is all that matters.
             b'R' | 0x81 | b'b' => {
                 let (given, to) = (self.pop()?, self.pop()?);
+                if let Some(text) = latin(&given) {
+                    self.stack.push(text);
+                    return Ok(None);
+                }
                 let before = if let Value::List(items) = to { items.to_vec() } else { vec![] };
                 self.stack.push(Value::List(Rc::new(before.into_iter().chain([given]).collect())));
             }
@@ -244,5 +256,19 @@ impl<'a> Reader<'a> {
         let value = self.memo.get(place).ok_or_else(|| format!("nothing at place {place} of the memory"))?.clone();
         self.stack.push(value);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_python_3_wrote_for_python_2_are_bytes() {
+        let file = b"\x80\x02c_codecs\nencode\nX\x02\x00\x00\x00\xc3\xa9X\x06\x00\x00\x00latin1\x86R.";
+        assert_eq!(read(file), Ok(Value::Text([0xe9].into())));
+        // Another code, or letters that are no bytes, is what it was: the parts of something made.
+        let other = b"\x80\x02c_codecs\nencode\nX\x02\x00\x00\x00\xc3\xa9X\x06\x00\x00\x00latin2\x86R.";
+        assert!(matches!(read(other), Ok(Value::List(_))));
     }
 }
