@@ -132,3 +132,30 @@ fn the_real_hospitals_and_patients_have_the_counts_of_their_readme() {
         assert!(census.labels.is_empty(), "quantities");
     }
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_columns_are_read_like_fields_of_text_and_damage_is_told() {
+    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
+    use parquet::file::writer::SerializedFileWriter;
+    let schema = "message table { REQUIRED BYTE_ARRAY who (UTF8); REQUIRED DOUBLE height; REQUIRED DOUBLE grade; }";
+    let schema = std::sync::Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
+    let mut writer = SerializedFileWriter::new(vec![], schema, std::sync::Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let who: Vec<ByteArray> = ["a", "b", "a"].into_iter().map(ByteArray::from).collect();
+    column.typed::<ByteArrayType>().write_batch(&who, None, None).unwrap();
+    column.close().unwrap();
+    for values in [[1.0, 2.0, f64::NAN], [0.5, 1.5, 2.5]] {
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<DoubleType>().write_batch(&values, None, None).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    let bytes = writer.into_inner().unwrap();
+    let folder = folder_with(&[("t.parquet", &bytes), ("cut.parquet", &bytes[..bytes.len() / 2])]);
+    let read = census(&table("t.parquet", ""), &beside(folder.path())).unwrap();
+    assert_eq!((read.clients.iter().map(|client| client.train).collect::<Vec<_>>(), read.features), (vec![2, 1], 1));
+    let error = census(&table("cut.parquet", ""), &beside(folder.path())).unwrap_err();
+    assert!(error.contains("cut.parquet, Parquet footer"), "{error}");
+}
