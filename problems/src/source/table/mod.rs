@@ -6,7 +6,7 @@
 mod columns;
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ impl Table {
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_: &Path, file: &str) -> Result<Cells, ProblemError> {
+fn parquet(_: &std::path::Path, file: &str) -> Result<Cells, ProblemError> {
     Err(ProblemError::Odd {
         file: file.into(),
         place: "first bytes".into(),
