@@ -1,5 +1,6 @@
 //! A heat map with words in its cells: a number for each pair of values.
 
+use super::heat::text;
 use crate::chart::frame::FONT;
 use crate::markup::Markup;
 use crate::number;
@@ -78,11 +79,6 @@ impl Cells {
         let part = if high > low { (along(value) - along(low)) / (along(high) - along(low)) } else { 1.0 };
         if self.larger || high == low { part } else { 1.0 - part }
     }
-}
-
-fn text(m: &mut Markup, x: f64, y: f64, anchor: &str, words: &str) {
-    let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
-    m.element("text", &[("x", &x), ("y", &y), ("text-anchor", &anchor), ("fill", &"currentColor"), ("font-size", &"11")], words);
 }
 
 #[cfg(test)]

@@ -71,7 +71,8 @@ fn axes(m: &mut Markup, map: &MeritMap, height: f64) {
     text(m, WIDTH, below, "end", &last.unwrap_or_default());
 }
 
-fn text(m: &mut Markup, x: f64, y: f64, anchor: &str, words: &str) {
+/// Words at a place of a map.
+pub(super) fn text(m: &mut Markup, x: f64, y: f64, anchor: &str, words: &str) {
     let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
     m.element("text", &[("x", &x), ("y", &y), ("text-anchor", &anchor), ("fill", &"currentColor"), ("font-size", &"11")], words);
 }

@@ -1,5 +1,6 @@
 //! Should I join? A panel for each client, and all answers in one table.
 
+use super::table::{foot, head};
 use crate::clients::MOST_CLIENTS;
 use crate::figures::title;
 use crate::join::{Advice, Candidate, Estimate, Offer, candidates};
@@ -128,21 +129,4 @@ fn one(m: &mut Markup, metric: &str, candidate: &Candidate) {
         m.line();
     }
     foot(m);
-}
-
-fn head(m: &mut Markup, columns: &[&str]) {
-    m.open("div", &[("class", &"scroll tall")]);
-    m.open("table", &[]);
-    m.open("thead", &[]);
-    m.open("tr", &[]);
-    columns.iter().for_each(|column| m.element("th", &[], column));
-    m.close();
-    m.close();
-    m.open("tbody", &[]);
-}
-
-fn foot(m: &mut Markup) {
-    m.close();
-    m.close();
-    m.close();
 }

@@ -1,5 +1,6 @@
 //! Who helped whom: a heat map of the weights, a table of helpers, and whom it hurt.
 
+use super::table::{foot, head};
 use crate::chart::heat;
 use crate::markup::Markup;
 use crate::merit::{Columns, Help, Helper, MeritMap, transfers};
@@ -97,21 +98,4 @@ fn write_transfers(m: &mut Markup, comparison: &Comparison<'_>, group: usize) {
         m.line();
     }
     foot(m);
-}
-
-fn head(m: &mut Markup, columns: &[&str]) {
-    m.open("div", &[("class", &"scroll tall")]);
-    m.open("table", &[]);
-    m.open("thead", &[]);
-    m.open("tr", &[]);
-    columns.iter().for_each(|column| m.element("th", &[], column));
-    m.close();
-    m.close();
-    m.open("tbody", &[]);
-}
-
-fn foot(m: &mut Markup) {
-    m.close();
-    m.close();
-    m.close();
 }

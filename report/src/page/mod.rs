@@ -10,6 +10,7 @@ mod header;
 mod join;
 mod merit;
 mod sweeps;
+mod table;
 mod tabs;
 mod tuning;
 
