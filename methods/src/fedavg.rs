@@ -4,7 +4,7 @@
 //! Data*. AISTATS 2017.
 //!
 //! [`crate::local_update`] with Θ_{1:K}, η = γ and clients weighed by their examples: x − γ mean Σ g_k is the mean of the clients' last
-//! models. All lines are there. With a server optimiser on top it is FedOpt: `local-update` with `send = "deltas"`.
+//! models. What is sent is γ Σ g_k = x − y itself. All lines are there. With a server optimiser on top it is FedOpt: `local-update` with `send = "deltas"`.
 
 use motet_core::NonNegative;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 //!
 //! Stich. *Local SGD Converges Fast and Communicates Little*. ICLR 2019.
 //!
-//! [`crate::local_update`] with Θ_{1:K} and η = γ, clients weighed alike. All lines are there.
+//! [`crate::local_update`] with Θ_{1:K} and η = γ, clients weighed alike; what is sent is γ Σ g_k = x − y itself. All lines are there.
 
 use motet_core::NonNegative;
 use serde::{Deserialize, Serialize};
