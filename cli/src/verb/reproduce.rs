@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use motet_core::{Outcome, Status, Verdict};
+use motet_report::claims::judge;
 use serde_json::{Value, json};
 
 use super::console::Console;
@@ -54,10 +55,10 @@ impl ReproduceArgs {
             // Its own folder, made by this command: earlier records of the same experiment are replaced.
             let how = HowArgs { overwrite: true, ..self.how.clone() };
             let records = perform(&experiment, &how, &folder, console)?;
-            let summary = records.summary.unwrap_or_default();
-            if summary.claims.len() != experiment.claims.0.len() {
-                return Err(Error::Unknown(format!("{}: its claims do not fit what was run", bundled.name)));
+            if let Err(source) = judge(&experiment.claims.0, &records) {
+                return Err(Error::Claim { file: experiment.document.file.clone(), source });
             }
+            let summary = records.summary.unwrap_or_default();
             let failed = summary.runs.iter().any(|run| matches!(run.outcome, Outcome::Failed { .. }));
             all_hold &= !failed && summary.claims.iter().all(|v| v.holds || v.status == Status::May);
             // Told as it ends: the next experiment may take minutes, and may fail.
