@@ -37,7 +37,7 @@ use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, NonNegative, Positi
 use serde::{Deserialize, Serialize};
 
 pub use crate::parts::Amount;
-use crate::parts::{BatchSize, Decay, Direction, Momenta, Optimiser, Schedule, Shape, Start, Walk, Weights, rows};
+use crate::parts::{BatchSize, Decay, Direction, Momenta, Optimiser, Schedule, Shape, Start, Walk, Weights, plain, rows};
 use crate::registry::Card;
 
 mod batches;
@@ -302,15 +302,16 @@ impl<P: Preset> Algorithm for Family<P> {
         if mean.weight() == 0.0 {
             return Ok(());
         }
-        let q = mean.finish_update();
+        let q = mean.average();
         round.decide();
-        match &self.recipe.server {
-            Rule::Optimiser(optimiser) => optimiser.apply_update(&mut s.x, &q, eta, &mut s.momenta), // line 8
+        let finite = match &self.recipe.server {
+            Rule::Optimiser(optimiser) => optimiser.apply(&mut s.x, &q, eta, &mut s.momenta), // line 8
             _ => {
-                q.add_to(-eta, &mut s.x);
                 s.momenta.t += 1;
+                plain(&mut s.x, &q, eta)
             }
-        }
+        };
+        round.vouch(finite);
         round.note("q_norm", q.norm());
         if self.recipe.varies() {
             round.note("gamma", gamma);
