@@ -222,8 +222,16 @@ impl<P: Preset> Family<P> {
             return sparse::learn(&on, x, gamma, &batches, r.send, site);
         }
         let (count, samples) = (batches.len(), site.train.samples());
+        if r.send == Send::Deltas && r.common.local.is_plain() {
+            // Read off the end of the steps: no need to see what led there.
+            let (mut y, mut spare, mut examples) = (x.clone(), None, 0);
+            for batch in &batches {
+                site.train.step(&mut y, rows(batch), site.buffers, gamma, &mut spare); // line 5
+                examples += batch.as_ref().map_or(samples, Vec::len);
+            }
+            return (Vector::diff(x, &y).into(), u32::try_from(examples).unwrap_or(u32::MAX));
+        }
         let (mut y, mut g) = (x.clone(), x.zeros_like());
-        // Deltas are read off the end of the steps: no need to add up what led there.
         let mut q = (r.send == Send::Gradients).then(|| x.zeros_like());
         let (mut examples, mut path, mut walk) = (0, vec![], Walk::default());
         for (k, batch) in batches.iter().enumerate() {

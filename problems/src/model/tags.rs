@@ -227,7 +227,7 @@ impl Objective for Tagging {
         Update::Rows(RowUpdate::new(self.dim(), rows, values.into()))
     }
     /// In one pass over the rows of the batch, without making the gradient.
-    fn descend(&self, x: &mut Vector, batch: Batch<'_>, rate: f64) {
+    fn descend(&self, x: &mut Vector, batch: Batch<'_>, rate: f64, _: &mut Option<Vector>) {
         let (examples, slopes) = self.all_slopes(x.f32s(), batch.rows, rate as f32 / self.count(batch.rows).max(1) as f32);
         spread(-1.0, &examples, &slopes, self.tags, x.f32s_mut());
     }
