@@ -112,6 +112,11 @@ impl Dataset {
         Self { lots: Some(lots), ..self }
     }
 
+    /// The same, with what each example is meant for, if some are for something else than training.
+    pub(crate) fn with_some_lots(self, lots: Vec<Lot>) -> Self {
+        if lots.iter().all(|&lot| lot == Lot::Train) { self } else { self.with_lots(lots) }
+    }
+
     /// What an example is meant for.
     pub fn lot(&self, row: u32) -> Lot {
         self.lots.as_ref().map_or(Lot::Train, |lots| lots[row as usize])

@@ -21,13 +21,14 @@ use std::path::{Path, PathBuf};
 use motet_core::Input;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::numbers::{Numbers, targets};
 use super::open::{name_of, stream};
 use super::{Material, Place};
 use crate::data_folder::Folders;
 use crate::dataset::{Dataset, Lot, Targets};
 use crate::error::ProblemError;
 use crate::keys::keys;
-use crate::matrix::{Bytes, Matrix, Single};
+use crate::matrix::{Bytes, Matrix};
 
 keys! {
     /// LEAF's JSON files (FEMNIST, Shakespeare, Sent140, synthetic); clients are their users.
@@ -97,8 +98,7 @@ struct Gathered {
 enum Kept {
     #[default]
     Nothing,
-    Bytes(usize, Vec<u8>),
-    Numbers(usize, Vec<f32>),
+    Numbers(Numbers),
     Texts(Vec<String>),
 }
 
@@ -147,20 +147,11 @@ impl Gathered {
 
     fn finish(self, words: usize) -> Result<Dataset, String> {
         let Self { users, keys, lots, rows, x, y, next, .. } = self;
-        let whole = y.iter().all(|&v| v.fract() == 0.0 && (0.0..16_777_216.0).contains(&v));
-        let targets = || match whole {
-            true => {
-                let labels: Vec<u32> = y.iter().map(|&v| v as u32).collect();
-                Targets::Classes { classes: labels.iter().max().map_or(0, |&label| label + 1), labels }
-            }
-            false => Targets::Numbers(y.clone()),
-        };
         let dataset = match x {
             Kept::Texts(texts) if next.len() == rows => characters(&texts, &next)?,
             _ if !next.is_empty() => return Err("some targets are numbers and some are characters".into()),
-            Kept::Texts(texts) => Dataset::new(bags(&texts, words)?, targets()),
-            Kept::Bytes(cols, values) => Dataset::new(Matrix::Bytes(Bytes::pixels(cols, values)), targets()),
-            Kept::Numbers(cols, values) => Dataset::new(Matrix::Single(Single { cols, values }), targets()),
+            Kept::Texts(texts) => Dataset::new(bags(&texts, words)?, targets(y)),
+            Kept::Numbers(rows) => Dataset::new(rows.matrix().ok_or("no examples")?, targets(y)),
             Kept::Nothing => return Err("no examples".into()),
         };
         // By name, so that the order of files does not matter.
@@ -169,8 +160,8 @@ impl Gathered {
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(k, (_, key))| place[*key as usize] = k as u32);
         let names = order.into_iter().map(|(name, _)| name.to_owned()).collect();
-        let dataset = dataset.from_clients(keys.into_iter().map(|key| place[key as usize]).collect()).named(names);
-        Ok(if lots.contains(&Lot::Test) { dataset.with_lots(lots) } else { dataset })
+        let keys = keys.into_iter().map(|key| place[key as usize]).collect();
+        Ok(dataset.from_clients(keys).named(names).with_some_lots(lots))
     }
 }
 
@@ -179,26 +170,10 @@ impl Kept {
         match cell {
             Cell::Numbers(numbers) => {
                 if row == 0 {
-                    *self = Kept::Bytes(numbers.len(), Vec::new());
+                    *self = Kept::Numbers(Numbers::default());
                 }
-                if let Kept::Bytes(cols, bytes) = self {
-                    if let Some(exact) = numbers.iter().map(|&v| byte(v)).collect::<Option<Vec<u8>>>() {
-                        bytes.extend(exact);
-                        return if numbers.len() == *cols {
-                            Ok(())
-                        } else {
-                            Err(format!("{} numbers after rows of {cols}", numbers.len()))
-                        };
-                    }
-                    // The first that is no k/255: all are numbers from here on.
-                    *self = Kept::Numbers(*cols, bytes.iter().map(|&b| f32::from(b) / 255.0).collect());
-                }
-                let Kept::Numbers(cols, values) = self else { return Err("numbers after texts".into()) };
-                if numbers.len() != *cols || !numbers.iter().all(|v| v.is_finite()) {
-                    return Err(format!("{} numbers after rows of {cols}, or one that is not finite", numbers.len()));
-                }
-                values.extend(numbers);
-                Ok(())
+                let Kept::Numbers(rows) = self else { return Err("numbers after texts".into()) };
+                rows.push(&numbers)
             }
             Cell::Text(text) => self.text(text, row),
             // Sent140: id, date, query, user, text.
@@ -216,12 +191,6 @@ impl Kept {
         texts.push(text);
         Ok(())
     }
-}
-
-/// k of k/255, if it is that.
-fn byte(value: f32) -> Option<u8> {
-    let scaled = value * 255.0;
-    ((0.0..=255.0).contains(&value) && value <= 1.0 && (scaled - scaled.round()).abs() < 1e-3).then(|| scaled.round() as u8)
 }
 
 /// Each text and the character after it, as numbers.

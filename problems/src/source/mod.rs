@@ -13,6 +13,7 @@ mod leaf;
 mod libsvm;
 mod markup;
 mod npz;
+mod numbers;
 mod omniglot;
 pub(crate) mod open;
 mod pickle;
@@ -25,6 +26,7 @@ mod synthetic;
 mod table;
 mod tags;
 mod text;
+mod tff;
 mod words;
 mod zip;
 
@@ -60,6 +62,7 @@ pub use synthetic::Synthetic;
 pub use table::{Table, TargetKind};
 pub use tags::SyntheticTags;
 pub use text::SyntheticText;
+pub use tff::Tff;
 
 /// What a source may use.
 pub(crate) struct Place<'a> {
@@ -178,6 +181,7 @@ sources! {
     "omniglot" => Omniglot,
     "leaf" => Leaf,
     "npz" => Npz,
+    "tff" => Tff,
     "handwriting" => Handwriting,
     "table" => Table,
     "heart-disease" => HeartDisease,

@@ -38,7 +38,7 @@ keys! {
     }
 }
 
-fn eighty() -> NonZeroU32 {
+pub(super) fn eighty() -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(79)
 }
 fn ninety() -> NonZeroU32 {

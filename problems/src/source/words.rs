@@ -22,12 +22,18 @@ pub(super) struct Lexicon {
 impl Lexicon {
     /// The number of a word, which was seen once more.
     pub(super) fn see(&mut self, word: String) -> u32 {
+        let number = self.meet(word);
+        self.counts[number as usize] += 1;
+        number
+    }
+
+    /// The number of a word that does not count, as in texts to be judged on.
+    pub(super) fn meet(&mut self, word: String) -> u32 {
         let next = self.counts.len() as u32;
         let number = *self.numbers.entry(word).or_insert(next);
         if number == next {
             self.counts.push(0);
         }
-        self.counts[number as usize] += 1;
         number
     }
 
@@ -36,12 +42,13 @@ impl Lexicon {
         self.numbers.get(word).copied()
     }
 
-    /// By number: the rank of a word among the `most` most frequent ones, equal counts by alphabet; none for the others.
+    /// By number: the rank of a word among the `most` most frequent ones, equal counts by alphabet; none for the others, nor for
+    /// words that were never seen.
     pub(super) fn ranks(&self, most: usize) -> Vec<Option<u32>> {
-        let mut order: Vec<(Reverse<u64>, &str, u32)> =
-            self.numbers.iter().map(|(word, &number)| (Reverse(self.counts[number as usize]), word.as_str(), number)).collect();
+        let counted = self.numbers.iter().map(|(word, &number)| (Reverse(self.counts[number as usize]), word.as_str(), number));
+        let mut order: Vec<(Reverse<u64>, &str, u32)> = counted.filter(|(count, ..)| count.0 > 0).collect();
         order.sort_unstable();
-        let mut ranks = vec![None; order.len()];
+        let mut ranks = vec![None; self.counts.len()];
         for (rank, (.., number)) in order.iter().take(most).enumerate() {
             ranks[*number as usize] = Some(rank as u32);
         }

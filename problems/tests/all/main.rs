@@ -17,3 +17,4 @@ mod sine;
 mod splits;
 mod tables;
 mod texts;
+mod tff_files;

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use motet_core::Input;
 
 use super::open::{Opened, name_of, open};
+use super::text::eighty;
 use super::words::Tokens;
 use super::{Material, Place};
 use crate::data_folder::Folders;
@@ -48,9 +49,6 @@ keys! {
 fn speeches() -> PathBuf {
     "shakespeare/speeches.jsonl".into()
 }
-fn eighty() -> NonZeroU32 {
-    NonZeroU32::MIN.saturating_add(79)
-}
 fn some() -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(63)
 }
@@ -68,6 +66,27 @@ pub struct Speech {
 
 /// The characters of TensorFlow Federated's Shakespeare, in its order.
 const CHARACTERS: &str = "dhlptx@DHLPTX $(,048cgkoswCGKOSW[_#'/37;?bfjnrvzBFJNRVZ\"&*.26:\naeimquyAEIMQUY]!%)-159\r";
+
+/// The characters as tokens.
+pub(super) struct Alphabet {
+    ranks: BTreeMap<char, u32>,
+    pub(super) tokens: Tokens,
+}
+
+impl Default for Alphabet {
+    fn default() -> Self {
+        let ranks: BTreeMap<char, u32> = CHARACTERS.chars().zip(0..).collect();
+        Self { tokens: Tokens { known: ranks.len() as u32 }, ranks }
+    }
+}
+
+impl Alphabet {
+    /// Begin, a speech, end.
+    pub(super) fn speech(&self, text: &str) -> Vec<u32> {
+        let token = |letter: char| self.ranks.get(&letter).map_or(self.tokens.unknown(), |&rank| Tokens::known(rank));
+        [self.tokens.begin()].into_iter().chain(text.chars().map(token)).chain([self.tokens.end()]).collect()
+    }
+}
 
 impl Shakespeare {
     /// Finds and reads the file: all speeches in their order, and which file it was.
@@ -92,9 +111,7 @@ impl Shakespeare {
 
     pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let (speeches, input) = self.open(place.folders)?;
-        let tokens = Tokens { known: CHARACTERS.chars().count() as u32 };
-        let ranks: BTreeMap<char, u32> = CHARACTERS.chars().zip(0..).collect();
-        let token = |letter: char| ranks.get(&letter).map_or(tokens.unknown(), |&rank| Tokens::known(rank));
+        let alphabet = Alphabet::default();
         let roles = self.roles(&speeches);
         if roles.is_empty() {
             let wanted = "no role of the file says so many".to_owned();
@@ -102,14 +119,11 @@ impl Shakespeare {
         }
         let (window, mut rows) = (self.window.get() as usize, Rows::default());
         for (key, (_, said)) in roles.iter().enumerate() {
-            let stream: Vec<u32> = said
-                .iter()
-                .flat_map(|speech| [tokens.begin()].into_iter().chain(speech.text.chars().map(token)).chain([tokens.end()]))
-                .collect();
+            let stream: Vec<u32> = said.iter().flat_map(|speech| alphabet.speech(&speech.text)).collect();
             rows.cut(&stream, window, key as u32);
         }
         let names = roles.into_iter().map(|(name, _)| name).collect();
-        Ok(Material::Examples { dataset: rows.dataset(window + 1, tokens.count(), names), inputs: vec![input] })
+        Ok(Material::Examples { dataset: rows.dataset(window + 1, alphabet.tokens.count(), names), inputs: vec![input] })
     }
 
     /// Roles that say enough, in the order of their first words.
@@ -149,6 +163,10 @@ impl Rows {
             self.values.extend(std::iter::repeat_n(Tokens::PADDING as f32, window + 1 - row.len()));
             from += window;
         }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.labels.len()
     }
 
     pub(super) fn dataset(self, cols: usize, classes: u32, names: Vec<String>) -> Dataset {

@@ -12,25 +12,25 @@
 //!
 //! Words and tags are counted over all users of all files, as the published vocabularies of Stack Overflow are.
 
+mod library;
 mod posts;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+pub(super) use library::{Library, Text};
 use motet_core::Input;
 use posts::{Post, Reader};
 use serde::{Deserialize, Serialize};
 
 use super::open::{name_of, stream};
 use super::tags::{five_hundred, ten_thousand};
-use super::words::{Lexicon, Tokens};
 use super::{Material, Place};
 use crate::data_folder::Folders;
-use crate::dataset::{Dataset, DatasetError, Targets};
+use crate::dataset::Lot;
 use crate::error::ProblemError;
 use crate::keys::keys;
-use crate::matrix::{Matrix, Single};
 
 keys! {
     /// Posts of Stack Exchange sites, one client per user: bags of words with tags, or sentences for a model of the next word.
@@ -55,7 +55,7 @@ keys! {
     }
 }
 
-fn twenty() -> NonZeroU32 {
+pub(super) fn twenty() -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(19)
 }
 
@@ -81,36 +81,26 @@ pub enum Weigh {
     Share,
 }
 
-/// Everything that was read of all files.
-struct Library {
-    posts: Vec<Post>,
-    lexicon: Lexicon,
-    tags: Lexicon,
-    /// `site/number` of each user, by key.
-    users: Vec<String>,
-    inputs: Vec<Input>,
-}
-
 impl StackExchange {
     pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        let library = self.read(place.folders)?;
+        let (library, inputs) = self.read(place.folders)?;
         let dataset = match self.form {
-            PostForm::Bag => self.bags(&library)?,
-            PostForm::Sentences => self.sentences(&library),
+            PostForm::Bag => library.bags(self.words, self.tags, self.weigh)?,
+            PostForm::Sentences => library.sentences(self.words, self.length),
         };
         if dataset.is_empty() {
-            let file = library.inputs.first().map_or_else(String::new, |input| input.name.clone());
+            let file = inputs.first().map_or_else(String::new, |input| input.name.clone());
             return Err(ProblemError::NoExamples { file });
         }
-        Ok(Material::Examples { dataset, inputs: library.inputs })
+        Ok(Material::Examples { dataset, inputs })
     }
 
-    fn read(&self, folders: &Folders) -> Result<Library, ProblemError> {
+    fn read(&self, folders: &Folders) -> Result<(Library, Vec<Input>), ProblemError> {
         if self.paths.is_empty() {
             let wanted = "at least one file is needed".to_owned();
             return Err(ProblemError::Value { key: "source.paths", value: "[]".into(), wanted });
         }
-        let mut library = Library { posts: vec![], lexicon: Lexicon::default(), tags: Lexicon::default(), users: vec![], inputs: vec![] };
+        let (mut library, mut inputs) = (Library::default(), vec![]);
         for path in &self.paths {
             let file = folders.find(path)?;
             let (text, input) = stream(&file)?;
@@ -118,7 +108,7 @@ impl StackExchange {
             let site = name.split('.').next().unwrap_or(&name).to_owned();
             let mut reader = Reader { sentences: self.form == PostForm::Sentences, lexicon: &mut library.lexicon };
             let mut posts = reader.read(text, &name)?;
-            library.inputs.push(input);
+            inputs.push(input);
             inherit(&mut posts);
             let mut keys = BTreeMap::new();
             for post in posts {
@@ -129,60 +119,10 @@ impl StackExchange {
                     library.users.push(format!("{site}/{user}"));
                 }
                 let tags = post.tags.iter().map(|tag| library.tags.see(tag.clone())).collect();
-                library.posts.push(Post { key, numbers: tags, ..post });
+                library.texts.push(Text { key, lot: Lot::Train, tags, words: post.words });
             }
         }
-        Ok(library)
-    }
-
-    fn bags(&self, library: &Library) -> Result<Dataset, ProblemError> {
-        let ranks = library.lexicon.ranks(self.words.get() as usize);
-        let tag_ranks = library.tags.ranks(self.tags.get() as usize);
-        let classes = tag_ranks.iter().flatten().count() as u32;
-        let (mut starts, mut columns, mut values) = (vec![0], vec![], vec![]);
-        let (mut cuts, mut tags, mut keys) = (vec![0], vec![], vec![]);
-        for post in &library.posts {
-            let mut own: Vec<u32> = post.numbers.iter().filter_map(|&tag| tag_ranks[tag as usize]).collect();
-            own.sort_unstable();
-            own.dedup();
-            if own.is_empty() {
-                continue;
-            }
-            let mut counts = BTreeMap::new();
-            let all = post.words.iter().map(Vec::len).sum::<usize>().max(1) as f64;
-            post.words.iter().flatten().filter_map(|&word| ranks[word as usize]).for_each(|word| *counts.entry(word).or_insert(0.0) += 1.0);
-            for (word, count) in counts {
-                columns.push(word);
-                values.push(if self.weigh == Weigh::Share { count / all } else { 1.0 });
-            }
-            starts.push(columns.len());
-            tags.extend(own);
-            cuts.push(tags.len());
-            keys.push(post.key);
-        }
-        let cols = ranks.iter().flatten().count();
-        let features = Matrix::sparse(cols, starts, columns, values).map_err(DatasetError::from)?;
-        Ok(Dataset::new(features, Targets::Tags { starts: cuts, tags, classes }).from_clients(keys).named(library.users.clone()))
-    }
-
-    fn sentences(&self, library: &Library) -> Dataset {
-        let (ranks, tokens) = (library.lexicon.ranks(self.words.get() as usize), Tokens { known: self.words.get() });
-        let length = self.length.get() as usize;
-        // Begin, words, end.
-        let cols = length + 2;
-        let (mut values, mut labels, mut keys) = (vec![], vec![], vec![]);
-        for post in &library.posts {
-            for sentence in &post.words {
-                let token = |&word: &u32| ranks[word as usize].map_or(tokens.unknown(), Tokens::known);
-                let words: Vec<u32> = sentence.iter().take(length).map(token).collect();
-                labels.push(words[0]);
-                keys.push(post.key);
-                let padding = std::iter::repeat_n(Tokens::PADDING, length - words.len());
-                values.extend([tokens.begin()].into_iter().chain(words).chain([tokens.end()]).chain(padding).map(|token| token as f32));
-            }
-        }
-        let targets = Targets::Classes { labels, classes: tokens.count() };
-        Dataset::new(Matrix::Single(Single { cols, values }), targets).from_clients(keys).named(library.users.clone())
+        Ok((library, inputs))
     }
 }
 

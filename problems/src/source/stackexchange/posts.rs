@@ -17,11 +17,7 @@ pub(super) struct Post {
     pub(super) parent: Option<u64>,
     /// Number of the user on his site; none if he is gone, and then only a question's tags are of use.
     pub(super) user: Option<i64>,
-    /// As the client is numbered over all files.
-    pub(super) key: u32,
     pub(super) tags: Vec<String>,
-    /// The tags as the library counts them.
-    pub(super) numbers: Vec<u32>,
     /// Words of each sentence, none of them empty; a bag is one.
     pub(super) words: Vec<Vec<u32>>,
 }

@@ -1,0 +1,157 @@
+//! Federated data as TensorFlow Federated and FedJAX publish them: SQLite files.
+//!
+//! ```text
+//! TFF      examples(split_name, client_id, serialized_example_proto)    each row a tf.train.Example
+//!          client_metadata(client_id, split_name, num_examples)         all splits in one file
+//! FedJAX   federated_data(client_id, data, num_examples)                zlib(msgpack) of arrays by name; a file for each split
+//! ```
+//!
+//! | features | become |
+//! | --- | --- |
+//! | `pixels` or `image`, and `label` (EMNIST, CIFAR-100), or those that `x` and `y` name | rows and classes, or quantities |
+//! | `snippets` (Shakespeare) | windows of characters, as the source `shakespeare` has them |
+//! | `tokens`, `title`, `tags` (Stack Overflow) | bags with tags, or sentences, as the source `stackexchange` has them |
+//!
+//! Words are what spaces separate; a bag has those of tokens and title (Reddi et al. 2021), a sentence those of tokens. Only texts
+//! to train on make the vocabulary. Clients are in the order of their names.
+
+mod example;
+mod gather;
+mod msgpack;
+mod volume;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use super::stackexchange::{PostForm, Weigh, twenty};
+use super::tags::{five_hundred, ten_thousand};
+use super::text::eighty;
+use super::{Material, Place};
+use crate::dataset::Lot;
+use crate::error::ProblemError;
+use crate::keys::keys;
+use gather::Gathered;
+use volume::Volume;
+
+keys! {
+    /// Files of TensorFlow Federated and FedJAX (SQLite: EMNIST, CIFAR-100, Shakespeare, Stack Overflow); clients are theirs.
+    pub struct Tff {
+        /// The file, unpacked.
+        pub path: PathBuf,
+        /// Of TFF's files: the split to train on, as in "all_train"; "train", or the only one, unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub train: Option<String>,
+        /// Of TFF's files: the split to be judged on, as in "all_test"; none unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub test: Option<String>,
+        /// The file with examples to be judged on, if it is another one, as FedJAX has it; none unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub test_path: Option<PathBuf>,
+        /// Read only so many clients, the first ones by name; all unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub clients: Option<NonZeroU32>,
+        /// The feature to predict from; `pixels`, `image` or `x` unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub x: Option<String>,
+        /// The feature to predict; `label` or `y` unless told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub y: Option<String>,
+        /// Of snippets: characters to predict in each row; 80 unless told.
+        #[serde(default = "eighty")]
+        pub window: NonZeroU32,
+        /// Of tokens: "bag" (words and tags, for `tags`) or "sentences" (tokens, for `word-lstm`); bag unless told.
+        #[serde(default)]
+        pub form: PostForm,
+        /// Of tokens: how many of the most frequent words are known; 10,000 unless told.
+        #[serde(default = "ten_thousand")]
+        pub words: NonZeroU32,
+        /// Of tokens: how many of the most frequent tags are to be predicted; 500 unless told, and at most as many as there are.
+        #[serde(default = "five_hundred")]
+        pub tags: NonZeroU32,
+        /// What a word of a bag counts: "presence" (1) or "share" (of the text's words); presence unless told.
+        #[serde(default)]
+        pub weigh: Weigh,
+        /// Words of a sentence at most; 20 unless told.
+        #[serde(default = "twenty")]
+        pub length: NonZeroU32,
+    }
+}
+
+/// Examples of one file that are for one thing.
+struct Part<'a> {
+    volume: &'a Volume,
+    split: Option<String>,
+    lot: Lot,
+    /// How many each client has, by the file's own count.
+    counts: BTreeMap<String, u64>,
+}
+
+impl Tff {
+    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        let first = Volume::open(&place.folders.find(&self.path)?)?;
+        let second = self.test_path.as_ref().map(|path| Volume::open(&place.folders.find(path)?)).transpose()?;
+        let mut parts = vec![part(&first, ("source.train", "train", self.train.as_deref()), Lot::Train)?];
+        let wanted = ("source.test", "test", self.test.as_deref());
+        match (&second, &self.test) {
+            (Some(second), _) => parts.push(part(second, wanted, Lot::Test)?),
+            (None, Some(_)) => parts.push(part(&first, wanted, Lot::Test)?),
+            (None, None) => {}
+        }
+        let names = self.names(&parts);
+        let keys: BTreeMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
+        let last = self.clients.and_then(|_| names.last()).map(String::as_str);
+        let mut all = Gathered::new(self, names.clone());
+        for part in &parts {
+            let mut found = vec![0u64; names.len()];
+            part.volume.examples(part.split.as_deref(), last, &|name| keys.get(name).copied(), &mut |key, example| {
+                found[key as usize] += 1;
+                all.push(key, part.lot, example)
+            })?;
+            for (name, &found) in names.iter().zip(&found) {
+                let told = part.counts.get(name).copied().unwrap_or(0);
+                if found != told {
+                    let what = format!("{found} examples, but the file's own count says {told}: it is not whole");
+                    return Err(part.volume.odd(format!("client `{name}`"), what));
+                }
+            }
+        }
+        let dataset = all.finish(&first)?;
+        let inputs = [Some(&first), second.as_ref()].into_iter().flatten().map(|volume| volume.input.clone()).collect();
+        Ok(Material::Examples { dataset, inputs })
+    }
+
+    /// Who is read, by name.
+    fn names(&self, parts: &[Part<'_>]) -> Vec<String> {
+        if let Some(most) = self.clients {
+            return parts[0].counts.keys().take(most.get() as usize).cloned().collect();
+        }
+        let mut names: Vec<String> = parts.iter().flat_map(|part| part.counts.keys().cloned()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// The split of that key; the usual one or the only one where nobody said which.
+fn part<'a>(volume: &'a Volume, (key, usual, told): (&'static str, &str, Option<&str>), lot: Lot) -> Result<Part<'a>, ProblemError> {
+    let splits = volume.splits()?;
+    let split = match (told, &splits[..]) {
+        (Some(told), []) => {
+            let wanted = "files of FedJAX have no splits: leave it out, and name the file of another split in test_path".to_owned();
+            return Err(ProblemError::Value { key, value: format!("{told:?}"), wanted });
+        }
+        (None, []) => None,
+        (None, [only]) => Some(only.clone()),
+        (told, splits) => match splits.iter().find(|split| *split == told.unwrap_or(usual)) {
+            Some(split) => Some(split.clone()),
+            None => {
+                let known = splits.iter().map(|split| format!("{split:?}")).collect::<Vec<_>>().join(", ");
+                let wanted = format!("the splits of {} are {known}", volume.input.name);
+                return Err(ProblemError::Value { key, value: format!("{:?}", told.unwrap_or(usual)), wanted });
+            }
+        },
+    };
+    let counts = volume.clients(split.as_deref())?;
+    Ok(Part { volume, split, lot, counts })
+}

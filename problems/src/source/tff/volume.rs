@@ -1,0 +1,181 @@
+//! One SQLite file, in TensorFlow Federated's or in FedJAX's form, read row by row.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use motet_core::Input;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Row};
+
+use super::example::{self, Example};
+use super::msgpack;
+use crate::error::ProblemError;
+use crate::imports::{fingerprint, verify};
+
+/// A file that is open.
+pub(super) struct Volume {
+    pub(super) input: Input,
+    base: Connection,
+    form: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Examples one by one, of several splits.
+    Tff,
+    /// Clients one by one.
+    FedJax,
+}
+
+/// What is done with an example: whose it is, and the example.
+pub(super) type Each<'a> = dyn FnMut(u32, Example) -> Result<(), String> + 'a;
+
+impl Volume {
+    pub(super) fn open(file: &Path) -> Result<Self, ProblemError> {
+        let unreadable = |cause| ProblemError::Unreadable { file: PathBuf::from(file), cause };
+        let input = fingerprint(file)?;
+        verify(file, &input)?;
+        let mut first = Vec::new();
+        File::open(file).and_then(|opened| opened.take(16).read_to_end(&mut first)).map_err(unreadable)?;
+        let odd = |place: &str, what: String| ProblemError::Odd { file: input.name.clone(), place: place.into(), what };
+        if first != *b"SQLite format 3\0" {
+            return Err(odd("first bytes", stranger(&first).into()));
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let base = Connection::open_with_flags(file, flags).map_err(|cause| odd("SQLite", cause.to_string()))?;
+        let tables = || -> Result<Vec<String>, rusqlite::Error> {
+            let mut listed = base.prepare("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")?;
+            let names = listed.query_map([], |row| row.get(0))?;
+            names.collect()
+        };
+        let tables = tables().map_err(|cause| odd("SQLite", cause.to_string()))?;
+        let has = |name: &str| tables.iter().any(|table| table == name);
+        let form = match (has("examples") && has("client_metadata"), has("federated_data")) {
+            (true, _) => Form::Tff,
+            (false, true) => Form::FedJax,
+            (false, false) => {
+                let what = "neither examples and client_metadata (TensorFlow Federated) nor federated_data (FedJAX)";
+                return Err(odd("SQLite", format!("the tables are {}: {what}", listed(&tables))));
+            }
+        };
+        Ok(Self { input, base, form })
+    }
+
+    pub(super) fn odd(&self, place: impl Into<String>, what: impl Into<String>) -> ProblemError {
+        ProblemError::Odd { file: self.input.name.clone(), place: place.into(), what: what.into() }
+    }
+
+    fn damaged(&self, cause: &rusqlite::Error) -> ProblemError {
+        self.odd("SQLite", cause.to_string())
+    }
+
+    /// The names of the splits; none in FedJAX's form.
+    pub(super) fn splits(&self) -> Result<Vec<String>, ProblemError> {
+        if self.form == Form::FedJax {
+            return Ok(Vec::new());
+        }
+        let read = || -> Result<Vec<String>, rusqlite::Error> {
+            let mut listed = self.base.prepare("SELECT DISTINCT split_name FROM client_metadata ORDER BY split_name")?;
+            let names = listed.query_map([], |row| row.get(0))?;
+            names.collect()
+        };
+        match read().map_err(|cause| self.damaged(&cause))? {
+            splits if splits.is_empty() => Err(ProblemError::NoExamples { file: self.input.name.clone() }),
+            splits => Ok(splits),
+        }
+    }
+
+    /// How many examples each client has, as the file counts them.
+    pub(super) fn clients(&self, split: Option<&str>) -> Result<BTreeMap<String, u64>, ProblemError> {
+        let text = match self.form {
+            Form::Tff => "SELECT client_id, num_examples FROM client_metadata WHERE split_name = ?1",
+            Form::FedJax => "SELECT client_id, num_examples FROM federated_data WHERE ?1 IS NULL",
+        };
+        let read = || -> Result<Result<BTreeMap<String, u64>, String>, rusqlite::Error> {
+            let (mut query, mut counts) = (self.base.prepare(text)?, BTreeMap::new());
+            let mut rows = query.query([split])?;
+            while let Some(row) = rows.next()? {
+                let counted = name_of_client(row, 0).and_then(|name| match row.get_ref(1) {
+                    Ok(ValueRef::Integer(count)) if count >= 0 => Ok((name, count as u64)),
+                    _ => Err(format!("client `{name}`: num_examples is no number")),
+                });
+                match counted {
+                    Ok((name, count)) => *counts.entry(name).or_insert(0) += count,
+                    Err(what) => return Ok(Err(what)),
+                }
+            }
+            Ok(Ok(counts))
+        };
+        let counts = read().map_err(|cause| self.damaged(&cause))?.map_err(|what| self.odd("clients", what))?;
+        if counts.is_empty() { Err(ProblemError::NoExamples { file: self.input.name.clone() }) } else { Ok(counts) }
+    }
+
+    /// Every example of a split whose client has a key; no client after the `last` is looked at.
+    pub(super) fn examples(
+        &self,
+        split: Option<&str>,
+        last: Option<&str>,
+        key: &dyn Fn(&str) -> Option<u32>,
+        each: &mut Each<'_>,
+    ) -> Result<(), ProblemError> {
+        let text = match self.form {
+            Form::Tff => {
+                "SELECT client_id, serialized_example_proto, rowid FROM examples \
+                 WHERE split_name = ?1 AND (?2 IS NULL OR client_id <= ?2)"
+            }
+            Form::FedJax => "SELECT client_id, data, rowid FROM federated_data WHERE ?1 IS NULL AND (?2 IS NULL OR 1) ORDER BY rowid",
+        };
+        let mut query = self.base.prepare(text).map_err(|cause| self.damaged(&cause))?;
+        let mut rows = query.query([split, last]).map_err(|cause| self.damaged(&cause))?;
+        while let Some(row) = rows.next().map_err(|cause| self.damaged(&cause))? {
+            let number: i64 = row.get(2).unwrap_or_default();
+            let name = name_of_client(row, 0).map_err(|what| self.odd(format!("row {number}"), what))?;
+            if let Some(key) = key(&name) {
+                let place = || format!("row {number}, client `{name}`");
+                self.row(row, key, each).map_err(|what| self.odd(place(), what))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The examples of one row.
+    fn row(&self, row: &Row<'_>, key: u32, each: &mut Each<'_>) -> Result<(), String> {
+        let ValueRef::Blob(bytes) = row.get_ref(1).map_err(|cause| cause.to_string())? else {
+            return Err("its examples are no blob".into());
+        };
+        match self.form {
+            Form::Tff => each(key, example::decode(bytes)?),
+            Form::FedJax => {
+                let mut unpacked = Vec::new();
+                flate2::read::ZlibDecoder::new(bytes).read_to_end(&mut unpacked).map_err(|cause| format!("zlib: {cause}"))?;
+                msgpack::decode(&unpacked)?.into_iter().try_for_each(|example| each(key, example))
+            }
+        }
+    }
+}
+
+/// A client's name, which FedJAX writes as bytes.
+fn name_of_client(row: &Row<'_>, column: usize) -> Result<String, String> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => Ok(String::from_utf8_lossy(bytes).into_owned()),
+        Ok(ValueRef::Integer(number)) => Ok(number.to_string()),
+        _ => Err("a client without a name".into()),
+    }
+}
+
+/// What a file is that is no SQLite.
+fn stranger(first: &[u8]) -> &'static str {
+    match first {
+        [0xfd, b'7', b'z', b'X', b'Z', ..] | [0x5d, 0, 0, ..] => "this is packed: unpack it first (xz --decompress)",
+        [0x1f, 0x8b, ..] => "this is packed: unpack it first (gunzip)",
+        [b'B', b'Z', b'h', ..] => "this is packed: unpack it first (bunzip2)",
+        [0x89, b'H', b'D', b'F', ..] => "this is HDF5: make an npz of it with tools/data/tff_to_npz.py",
+        _ => "no SQLite file: it does not begin with \"SQLite format 3\"",
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
