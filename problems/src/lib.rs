@@ -36,6 +36,7 @@ pub use model::{MODELS, ModelConfig, ModelError, NETWORKS};
 pub use motet_core::Card;
 pub use problem::Problem;
 pub use problem_config::{ProblemConfig, ProblemSeed};
+pub use source::open::hexadecimal;
 pub use source::{SOURCES, Source};
 pub use split::{Extra, Partition, SPLITS, Split};
 pub use unseen::Unseen;

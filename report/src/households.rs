@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::chart::text;
 use crate::markup::Markup;
 use crate::number;
 use crate::render::page;
@@ -88,11 +89,6 @@ pub fn label_map(clients: &[Household], title: &str) -> String {
 
 fn short(name: &str) -> String {
     if name.chars().count() <= NAME { name.into() } else { name.chars().take(NAME - 1).chain(['…']).collect() }
-}
-
-fn text(m: &mut Markup, x: f64, y: f64, anchor: &str, words: &str) {
-    let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
-    m.element("text", &[("x", &x), ("y", &y), ("text-anchor", &anchor), ("fill", &"currentColor"), ("font-size", &"10")], words);
 }
 
 /// A page about one problem's clients: the facts, the picture, and a table. `about` has one line per fact.
