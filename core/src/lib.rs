@@ -8,6 +8,7 @@
 //! depends on the arguments alone, and so runs are equal to the last bit on every runtime.
 
 mod algorithm;
+mod averaged;
 mod card;
 mod devices;
 mod fast;
@@ -15,6 +16,7 @@ mod fleet;
 mod host;
 mod ledger;
 mod liars;
+mod loops;
 mod mean;
 mod memo;
 mod merit;
@@ -39,6 +41,7 @@ mod update;
 mod vector;
 
 pub use algorithm::{Algorithm, ClientId, Facts, State};
+pub use averaged::Averaged;
 pub use card::Card;
 pub use devices::Devices;
 pub use fleet::{Answer, Asks, Fleet, Heard, Look, Probe, Roster, Score, Wave};

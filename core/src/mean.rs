@@ -1,7 +1,8 @@
 //! The weighted mean of what clients send, folded one reply at a time.
 
-use crate::update::{RowUpdate, Update};
-use crate::vector::Vector;
+use crate::averaged::Averaged;
+use crate::update::Update;
+use crate::vector::{Precision, Vector};
 
 /// Σ wᵢ vᵢ / Σ wᵢ, summed in the order of the calls.
 ///
@@ -16,7 +17,10 @@ use crate::vector::Vector;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Mean {
-    sum: Vector,
+    dim: usize,
+    precision: Precision,
+    /// Made when something is added, by when others are at work, too: to fill a large model with zeros takes milliseconds.
+    sum: Option<Vector>,
     weight: f64,
     named: Named,
 }
@@ -35,24 +39,32 @@ enum Named {
 impl Mean {
     /// An empty mean of vectors like this one.
     pub fn like(x: &Vector) -> Self {
-        Self { sum: x.zeros_like(), weight: 0.0, named: Named::Nothing }
+        Self { dim: x.len(), precision: x.precision(), sum: None, weight: 0.0, named: Named::Nothing }
+    }
+
+    fn sum(&mut self) -> &mut Vector {
+        self.sum.get_or_insert_with(|| Vector::zeros(self.dim, self.precision))
+    }
+
+    fn into_sum(self) -> Vector {
+        self.sum.unwrap_or_else(|| Vector::zeros(self.dim, self.precision))
     }
 
     /// One more vector.
     pub fn add(&mut self, weight: f64, v: &Vector) {
-        self.sum.axpy(weight, v);
+        self.sum().axpy(weight, v);
         self.weight += weight;
         self.named = Named::All;
     }
 
     /// One more vector, dense or by rows.
     pub fn add_update(&mut self, weight: f64, update: &Update) {
-        update.add_to(weight, &mut self.sum);
+        update.add_to(weight, self.sum());
         self.weight += weight;
         let Update::Rows(some) = update else { return self.named = Named::All };
         let width = some.width();
         if let (Named::Nothing, true) = (&self.named, width > 0) {
-            self.named = Named::Rows(vec![false; self.sum.len() / width], width);
+            self.named = Named::Rows(vec![false; self.dim / width], width);
         }
         match &mut self.named {
             Named::Rows(named, wide) if *wide == width => some.rows().iter().for_each(|&row| named[row as usize] = true),
@@ -68,40 +80,19 @@ impl Mean {
 
     /// The mean; zero if nothing was added.
     pub fn finish(mut self) -> Vector {
-        if self.weight != 0.0 {
-            self.sum.scale(1.0 / self.weight);
+        if let (Some(sum), true) = (&mut self.sum, self.weight != 0.0) {
+            sum.scale(1.0 / self.weight);
         }
-        self.sum
+        self.into_sum()
     }
 
-    /// The mean, by rows if only rows were added.
-    pub fn finish_update(self) -> Update {
-        let Named::Rows(named, width) = &self.named else { return Update::Dense(self.finish()) };
-        let rows: Vec<u32> = (0..named.len() as u32).filter(|&row| named[row as usize]).collect();
-        let mut values = self.sum.rows(&rows, *width);
-        if self.weight != 0.0 {
-            values.scale(1.0 / self.weight);
-        }
-        Update::Rows(RowUpdate::new(self.sum.len(), rows, values))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mean_of_rows_names_the_rows_and_equals_the_dense_one() {
-        let rows = |at: Vec<u32>, v: Vec<f64>| Update::Rows(RowUpdate::new(8, at, v.into()));
-        let (a, b) = (rows(vec![0, 2], vec![1.0, 2.0, 3.0, 4.0]), rows(vec![2], vec![5.0, 7.0]));
-        let mut mean = Mean::like(&vec![0.0; 8].into());
-        mean.add_update(1.0, &a);
-        mean.add_update(3.0, &b);
-        let dense = mean.clone().finish();
-        assert_eq!(dense.f64s(), [0.25, 0.5, 0.0, 0.0, 4.5, 6.25, 0.0, 0.0]);
-        let Update::Rows(found) = mean.clone().finish_update() else { panic!("only rows were added") };
-        assert_eq!((found.rows(), found.values().f64s()), (&[0, 2][..], &[0.25, 0.5, 4.5, 6.25][..]));
-        mean.add(0.0, &dense);
-        assert!(matches!(mean.finish_update(), Update::Dense(_)));
+    /// The mean where it was added up, by rows if only rows were added.
+    pub fn average(self) -> Averaged {
+        let share = if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight };
+        let rows = match &self.named {
+            Named::Rows(named, width) => Some(((0..named.len() as u32).filter(|&row| named[row as usize]).collect(), *width)),
+            Named::All | Named::Nothing => None,
+        };
+        Averaged::new(self.into_sum(), share, rows)
     }
 }

@@ -41,9 +41,11 @@ pub trait Objective: Send + Sync {
         self.gradient(x, batch, &mut g);
         g.into()
     }
-    /// x ← x − rate ∇f(x; batch), where that is cheaper than making the gradient first.
-    fn descend(&self, x: &mut Vector, batch: Batch<'_>, rate: f64) {
-        self.update(x, batch).add_to(-rate, x);
+    /// x ← x − rate ∇f(x; batch), where that is cheaper than making the gradient first; otherwise it is made in `spare`.
+    fn descend(&self, x: &mut Vector, batch: Batch<'_>, rate: f64, spare: &mut Option<Vector>) {
+        let g = spare.get_or_insert_with(|| x.zeros_like());
+        self.gradient(x, batch, g);
+        x.axpy(-rate, g);
     }
     /// The same function of those rows of x alone that it depends on, where these are few.
     fn compact(&self) -> Option<Compact> {

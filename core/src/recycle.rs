@@ -80,6 +80,23 @@ pub(crate) fn stale<T: Recycled + Default>(len: usize) -> Arc<[T]> {
     found.unwrap_or_else(|| std::iter::repeat_n(T::default(), len).collect())
 }
 
+/// Slices one after another, `len` numbers in all. New memory is written once: zeros before them would cost as much as they do.
+#[allow(unsafe_code)] // one call, justified below
+pub(crate) fn joined<'a, T: Recycled>(len: usize, slices: impl Iterator<Item = &'a [T]>) -> Arc<[T]> {
+    let mut block = Arc::<[T]>::new_uninit_slice(len);
+    let room = Arc::get_mut(&mut block).expect("new memory has one owner");
+    let mut written = 0;
+    for slice in slices {
+        room[written..][..slice.len()].iter_mut().zip(slice).for_each(|(place, number)| {
+            place.write(*number);
+        });
+        written += slice.len();
+    }
+    assert_eq!(written, len, "the slices are as long as was said");
+    // SAFETY: all `len` numbers were written, one slice after another.
+    unsafe { block.assume_init() }
+}
+
 fn find<T: Recycled>(own: &mut Vec<Arc<[T]>>, len: usize) -> Option<Arc<[T]>> {
     // Whoever is at the common shelf is quick, but waiting for him is slower than asking the allocator.
     if own.is_empty()
@@ -125,6 +142,13 @@ mod tests {
         assert_ne!(stale::<f64>(77).as_ptr(), at);
         keep(shared);
         assert_eq!(stale::<f64>(77).as_ptr(), at);
+    }
+
+    #[test]
+    fn slices_are_joined_in_order_and_must_fill_what_was_asked_for() {
+        assert_eq!(*joined(5, [&[1.0f32, 2.0][..], &[], &[3.0, 4.0, 5.0]].into_iter()), [1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(joined::<f64>(0, [].into_iter()).len(), 0);
+        assert!(std::panic::catch_unwind(|| joined(3, [&[1.0f64, 2.0][..]].into_iter())).is_err());
     }
 
     #[test]

@@ -155,6 +155,8 @@ pub struct Round<'a, A: Algorithm> {
     excluded: &'a mut Vec<Excluded>,
     /// The server's state before this attempt, while it may have to be had again.
     before: &'a mut Option<A::Server>,
+    /// What the method says of the numbers that it changed.
+    vouched: &'a mut Option<bool>,
 }
 
 /// What becomes of a reply with NaN or infinity in it.
@@ -185,10 +187,10 @@ impl<'a, A: Algorithm> Round<'a, A> {
         fleet: &'a mut dyn Fleet<A>,
         books: Books<'a, A::Server>,
     ) -> Self {
-        let Books { ledger, heard, notes, excluded, lists, before } = books;
+        let Books { ledger, heard, notes, excluded, lists, before, vouched } = books;
         lists.undo.clear();
         let rng = seed.server(slot.round, slot.attempt);
-        Self { slot, seed, rng, fleet, ledger, heard, lists, everyone, rules, lied: vec![], notes, excluded, before }
+        Self { slot, seed, rng, fleet, ledger, heard, lists, everyone, rules, lied: vec![], notes, excluded, before, vouched }
     }
 
     /// Makes a failed attempt not have happened, but for the ledger.
@@ -202,6 +204,12 @@ impl<'a, A: Algorithm> Round<'a, A> {
     /// now is changed in place. Worth saying where models are large; should the new state be NaN, it is the one that is left.
     pub fn decide(&mut self) {
         *self.before = None;
+    }
+
+    /// The method has looked at every number of the server's state that it changed, and this is whether all are finite. Worth saying
+    /// where it changes a few rows of a large state, or looks at numbers as it writes them: otherwise all of it is looked through.
+    pub fn vouch(&mut self, finite: bool) {
+        *self.vouched = Some(finite);
     }
 
     /// Which round; 0 while opening.
@@ -375,6 +383,7 @@ pub(crate) struct Books<'a, S> {
     pub(crate) excluded: &'a mut Vec<Excluded>,
     pub(crate) lists: &'a mut Lists,
     pub(crate) before: &'a mut Option<S>,
+    pub(crate) vouched: &'a mut Option<bool>,
 }
 
 /// Lists that every round fills anew, in the memory of the last.

@@ -147,6 +147,13 @@ impl<'a> Meter<'a> {
         self.objective.gradient(x, batch, g);
     }
 
+    /// y ← y − rate ∇f(y; rows), and updates the model's unshared numbers. The gradient is made in `spare` only where it has to be.
+    pub fn step(&mut self, y: &mut Vector, rows: Rows<'_>, buffers: &mut Option<Vector>, rate: f64, spare: &mut Option<Vector>) {
+        let mut batch = self.batch(rows, 1);
+        batch.buffers = buffers.as_mut();
+        self.objective.descend(y, batch, rate, spare);
+    }
+
     /// ∇f(x; rows), by rows of the model where few are touched.
     pub fn update(&mut self, x: &Vector, rows: Rows<'_>) -> Update {
         let batch = self.batch(rows, 1);
@@ -161,7 +168,7 @@ impl<'a> Meter<'a> {
     /// y ← y − rate ∇f(y; rows) on the rows of a model that [`Meter::compact`] names.
     pub fn descend(&mut self, on: &Compact, y: &mut Vector, rows: Rows<'_>, rate: f64) {
         let batch = self.batch(rows, 1);
-        on.objective.descend(y, batch, rate);
+        on.objective.descend(y, batch, rate, &mut None);
     }
 
     /// f(x; rows), as in evaluation.

@@ -288,8 +288,8 @@ fn attempt_round<A: Algorithm>(
         // What was is kept until the method has decided: if the round fails, only the ledger remembers, since the bits were spent.
         let (mut before, mut noted, mut excluded) = (Some(now.server.clone()), now.notes.clone(), now.excluded.clone());
         let slot = Slot { round: index, attempt, exchange: 0 };
-        let (ledger, heard) = (&mut now.ledger, &mut now.heard);
-        let books = Books { ledger, heard, notes: &mut noted, excluded: &mut excluded, lists, before: &mut before };
+        let (ledger, heard, mut vouched) = (&mut now.ledger, &mut now.heard, None);
+        let books = Books { ledger, heard, notes: &mut noted, excluded: &mut excluded, lists, before: &mut before, vouched: &mut vouched };
         let rules = Rules { quorum: plan.quorum, not_finite: plan.not_finite };
         let mut round = Round::new(slot, plan.seed, rules, everyone, fleet, books);
         let server = &mut now.server;
@@ -299,7 +299,7 @@ fn attempt_round<A: Algorithm>(
             round.roll_back();
         }
         let end = match done {
-            Ok(()) if is_finite(&mut now.server) => {
+            Ok(()) if vouched.unwrap_or_else(|| is_finite(&mut now.server)) => {
                 (now.notes, now.excluded) = (noted, excluded);
                 return Ok(None);
             }

@@ -3,8 +3,9 @@
 //! A client of a 10,000 × 500 model whose texts use sixty words changes sixty rows. Sent, summed and
 //! applied as rows it costs sixty rows.
 
+use crate::loops::add_scaled;
 use crate::message::{Reader, Wire, WireError};
-use crate::vector::{Precision, Vector, add_scaled};
+use crate::vector::{Precision, Vector};
 
 /// A gradient or model difference.
 #[derive(Clone, Debug, PartialEq)]

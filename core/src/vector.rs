@@ -3,10 +3,12 @@
 //! A [`Vector`] carries its precision as data, all scalars are `f64`, and cloning shares the memory
 //! until somebody writes: broadcasting a model to a thousand clients copies nothing.
 
-use std::ops::{Add, AddAssign, Mul, MulAssign};
+use std::iter::repeat_n;
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::recycle::{self, Recycled};
+use crate::loops::{Number, add_scaled, apart, below, computed, fill_with, finite, inner, mixed, picked, rows_of, scale_by, sole, squares};
+use crate::recycle;
 
 /// The width of a vector's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -112,29 +114,26 @@ macro_rules! both {
     };
 }
 
-/// The arithmetic of one number, so that each loop is written once for both precisions.
-pub(crate) trait Number: Recycled + Default + Mul<Output = Self> + Add<Output = Self> + AddAssign + MulAssign {
-    fn of(value: f64) -> Self;
-    fn wide(self) -> f64;
-}
-impl Number for f32 {
-    #[inline(always)]
-    fn of(value: f64) -> f32 {
-        value as f32
+impl<'a> View<'a> {
+    /// Some of the numbers.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn part(self, at: Range<usize>) -> View<'a> {
+        match self {
+            View::F32(x) => View::F32(&x[at]),
+            View::F64(x) => View::F64(&x[at]),
+        }
     }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        f64::from(self)
+
+    /// |x|², summed in a fixed order.
+    pub fn norm2(self) -> f64 {
+        both!(self, |x| squares(x))
     }
-}
-impl Number for f64 {
-    #[inline(always)]
-    fn of(value: f64) -> f64 {
-        value
-    }
-    #[inline(always)]
-    fn wide(self) -> f64 {
-        self
+
+    /// No NaN and no infinity.
+    pub fn is_finite(self) -> bool {
+        both!(self, |x| finite(x))
     }
 }
 
@@ -159,8 +158,8 @@ impl Vector {
     /// `dim` times the same number.
     pub fn filled(dim: usize, value: f64, precision: Precision) -> Self {
         match precision {
-            Precision::F32 => Vector(Repr::F32(written(dim, |x| x.fill(value as f32)))),
-            Precision::F64 => Vector(Repr::F64(written(dim, |x| x.fill(value)))),
+            Precision::F32 => Vector(Repr::F32(computed(repeat_n(value as f32, dim)))),
+            Precision::F64 => Vector(Repr::F64(computed(repeat_n(value, dim)))),
         }
     }
 
@@ -325,10 +324,7 @@ impl Vector {
     /// If they do not fit.
     pub fn below_rows(mut self, x: &Vector, rows: &[u32], width: usize) -> Vector {
         fn subtract<T: Number>(x: &[T], rows: &[u32], width: usize, from: &mut [T]) {
-            let minus = T::of(-1.0);
-            for (from, &row) in from.chunks_mut(width.max(1)).zip(rows) {
-                from.iter_mut().zip(&x[row as usize * width..][..width]).for_each(|(from, x)| *from = *x + minus * *from);
-            }
+            from.chunks_mut(width.max(1)).zip(rows).for_each(|(from, &row)| below(&x[row as usize * width..][..width], from));
         }
         match (self.view_mut(), x.view()) {
             (ViewMut::F32(from), View::F32(x)) => subtract(x, rows, width, from),
@@ -348,12 +344,12 @@ impl Vector {
     /// ⟨x, y⟩, summed in a fixed order.
     pub fn dot(&self, other: &Vector) -> f64 {
         assert_eq!(self.len(), other.len(), "dimensions agree");
-        both!(self.view(), other.view(), |x, y| ordered_sum(x, y, |x, y| x * y))
+        both!(self.view(), other.view(), |x, y| inner(x, y))
     }
 
     /// |x|²
     pub fn norm2(&self) -> f64 {
-        both!(self.view(), |x| ordered_sum(x, x, |x, _| x * x))
+        self.view().norm2()
     }
 
     /// |x|
@@ -364,108 +360,13 @@ impl Vector {
     /// |x − y|²
     pub fn distance2(&self, other: &Vector) -> f64 {
         assert_eq!(self.len(), other.len(), "dimensions agree");
-        both!(self.view(), other.view(), |x, y| ordered_sum(x, y, |x, y| (x - y) * (x - y)))
+        both!(self.view(), other.view(), |x, y| apart(x, y))
     }
 
     /// No NaN and no infinity.
     pub fn is_finite(&self) -> bool {
-        // 0·v is zero for finite v and NaN otherwise: a sum without branches.
-        match self.view() {
-            // In its own width: zeros are not rounded, and there are twice as many at once.
-            View::F32(x) => {
-                let (blocks, rest) = x.as_chunks::<16>();
-                let mut sums = [0.0f32; 16];
-                blocks.iter().for_each(|block| sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += x * 0.0));
-                sums.iter().chain(rest).all(|x| x * 0.0 == 0.0)
-            }
-            View::F64(x) => ordered_sum(x, x, |x, _| x * 0.0) == 0.0,
-        }
+        self.view().is_finite()
     }
-}
-
-/// to ← to + a·from
-pub(crate) fn add_scaled<T: Number>(a: f64, from: &[T], to: &mut [T]) {
-    let a = T::of(a);
-    for (to, from) in to.iter_mut().zip(from) {
-        *to += a * *from;
-    }
-}
-
-fn scale_by<T: Number>(a: f64, x: &mut [T]) {
-    let a = T::of(a);
-    for x in x {
-        *x *= a;
-    }
-}
-
-fn fill_with<T: Number>(value: f64, x: &mut [T]) {
-    x.fill(T::of(value));
-}
-
-fn mixed<T: Number>(a: f64, x: &[T], y: &[T]) -> Arc<[T]> {
-    let (a, b) = (T::of(a), T::of(1.0 - a));
-    computed(x.iter().zip(y).map(move |(x, y)| a * *x + b * *y))
-}
-
-fn picked<T: Number>(a: f64, x: &[T], at: &[u32]) -> Arc<[T]> {
-    let a = T::of(a);
-    computed(at.iter().map(move |&l| a * x[l as usize]))
-}
-
-fn rows_of<T: Number>(x: &[T], rows: &[u32], width: usize) -> Arc<[T]> {
-    written(rows.len() * width, |out| {
-        let places = out.chunks_mut(width.max(1)).zip(rows);
-        places.for_each(|(out, &row)| out.copy_from_slice(&x[row as usize * width..][..width]));
-    })
-}
-
-/// New numbers, one after another. Memory that is not kept is filled once, not twice: the length is known.
-fn computed<T: Number>(numbers: impl ExactSizeIterator<Item = T>) -> Arc<[T]> {
-    if !recycle::worth_keeping::<T>(numbers.len()) {
-        return numbers.collect();
-    }
-    written(numbers.len(), |out| out.iter_mut().zip(numbers).for_each(|(out, number)| *out = number))
-}
-
-/// New numbers, every one of which `write` writes.
-fn written<T: Number>(len: usize, write: impl FnOnce(&mut [T])) -> Arc<[T]> {
-    let mut block = recycle::stale(len);
-    write(Arc::get_mut(&mut block).expect("new memory has one owner"));
-    block
-}
-
-/// The numbers, to write; copied first if somebody else holds them too.
-#[inline]
-fn sole<T: Number>(x: &mut Arc<[T]>) -> &mut [T] {
-    if Arc::strong_count(x) > 1 {
-        // Memory that is not kept is filled once, not twice.
-        let kept = recycle::worth_keeping::<T>(x.len());
-        *x = if kept { written(x.len(), |copy| copy.copy_from_slice(x)) } else { Arc::from(&**x) };
-    }
-    Arc::get_mut(x).expect("now there is one owner")
-}
-
-/// Σ term(xₗ, yₗ) in eight interleaved partial sums: one fixed order whatever the vector width of
-/// the machine, so that the bits of a run do not depend on it.
-#[inline(always)]
-fn ordered_sum<T: Number>(x: &[T], y: &[T], term: impl Fn(f64, f64) -> f64) -> f64 {
-    const LANES: usize = 8;
-    let mut lanes = [0.0; LANES];
-    let (xs, x_rest) = x.as_chunks::<LANES>();
-    let (ys, y_rest) = y.as_chunks::<LANES>();
-    for (x, y) in xs.iter().zip(ys) {
-        for l in 0..LANES {
-            lanes[l] += term(x[l].wide(), y[l].wide());
-        }
-    }
-    let mut sum = 0.0;
-    for lane in lanes {
-        sum += lane;
-    }
-    for (x, y) in x_rest.iter().zip(y_rest) {
-        sum += term(x.wide(), y.wide());
-    }
-    sum
 }
 
 #[cfg(test)]

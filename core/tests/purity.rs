@@ -53,8 +53,9 @@ fn core_and_methods_touch_nothing_but_their_arguments() {
         for (number, line) in text.lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
             for word in FORBIDDEN {
-                // The one unsafe call there is: into a copy of the same code for wider registers, with the same bits.
-                if *word == "unsafe " && file.ends_with("core/src/fast.rs") {
+                // The two unsafe calls there are: into a copy of the same code for wider registers, with the same bits, and to
+                // memory that is written before it is read.
+                if *word == "unsafe " && ["core/src/fast.rs", "core/src/recycle.rs"].iter().any(|known| file.ends_with(known)) {
                     continue;
                 }
                 assert!(!code.contains(word), "{}:{}: `{word}` does not belong here", file.display(), number + 1);

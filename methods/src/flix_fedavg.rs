@@ -148,7 +148,7 @@ impl Algorithm for FlixFedavg {
             mean.add(cohort.weight(id) * self.weights.of(examples), &delta); // line 5
         })?;
         if let (Rate::Given(step), true) = (self.optimiser.step(), mean.weight() > 0.0) {
-            self.optimiser.apply(&mut s.x, &mean.finish(), *step, &mut s.momenta);
+            round.vouch(self.optimiser.apply(&mut s.x, &mean.average(), *step, &mut s.momenta));
         }
         Ok(())
     }

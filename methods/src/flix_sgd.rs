@@ -207,12 +207,10 @@ impl Algorithm for FlixSgd {
         if answered.len() < cohort.len() {
             q.scale(cohort.len() as f64 / answered.len() as f64);
         }
-        let Some((decay, state)) = self.decay.as_ref().zip(s.plateau.as_mut()) else {
-            self.optimiser.apply(&mut s.x, &q, s.step, &mut s.momenta);
-            return Ok(());
-        };
-        let step = decay.server(state, s.step);
-        self.optimiser.apply(&mut s.x, &q, step, &mut s.momenta);
+        let decay = self.decay.as_ref().zip(s.plateau.as_mut());
+        let step = decay.as_ref().map_or(s.step, |(decay, state)| decay.server(state, s.step));
+        round.vouch(self.optimiser.apply(&mut s.x, &q.into(), step, &mut s.momenta));
+        let Some((decay, state)) = decay else { return Ok(()) };
         let weight: f64 = answered.ids().iter().map(|&id| cohort.weight(id)).sum();
         decay.push(state, loss / weight); // line 6
         round.note("eta", step);

@@ -37,7 +37,7 @@ use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, NonNegative, Positi
 use serde::{Deserialize, Serialize};
 
 pub use crate::parts::Amount;
-use crate::parts::{BatchSize, Decay, Direction, Momenta, Optimiser, Schedule, Shape, Start, Walk, Weights, rows};
+use crate::parts::{BatchSize, Decay, Direction, Momenta, Optimiser, Schedule, Shape, Start, Walk, Weights, plain, rows};
 use crate::registry::Card;
 
 mod batches;
@@ -222,8 +222,16 @@ impl<P: Preset> Family<P> {
             return sparse::learn(&on, x, gamma, &batches, r.send, site);
         }
         let (count, samples) = (batches.len(), site.train.samples());
+        if r.send == Send::Deltas && r.common.local.is_plain() {
+            // Read off the end of the steps: no need to see what led there.
+            let (mut y, mut spare, mut examples) = (x.clone(), None, 0);
+            for batch in &batches {
+                site.train.step(&mut y, rows(batch), site.buffers, gamma, &mut spare); // line 5
+                examples += batch.as_ref().map_or(samples, Vec::len);
+            }
+            return (Vector::diff(x, &y).into(), u32::try_from(examples).unwrap_or(u32::MAX));
+        }
         let (mut y, mut g) = (x.clone(), x.zeros_like());
-        // Deltas are read off the end of the steps: no need to add up what led there.
         let mut q = (r.send == Send::Gradients).then(|| x.zeros_like());
         let (mut examples, mut path, mut walk) = (0, vec![], Walk::default());
         for (k, batch) in batches.iter().enumerate() {
@@ -302,15 +310,16 @@ impl<P: Preset> Algorithm for Family<P> {
         if mean.weight() == 0.0 {
             return Ok(());
         }
-        let q = mean.finish_update();
+        let q = mean.average();
         round.decide();
-        match &self.recipe.server {
-            Rule::Optimiser(optimiser) => optimiser.apply_update(&mut s.x, &q, eta, &mut s.momenta), // line 8
+        let finite = match &self.recipe.server {
+            Rule::Optimiser(optimiser) => optimiser.apply(&mut s.x, &q, eta, &mut s.momenta), // line 8
             _ => {
-                q.add_to(-eta, &mut s.x);
                 s.momenta.t += 1;
+                plain(&mut s.x, &q, eta)
             }
-        }
+        };
+        round.vouch(finite);
         round.note("q_norm", q.norm());
         if self.recipe.varies() {
             round.note("gamma", gamma);

@@ -2,7 +2,7 @@
 
 use motet_core::Rng;
 
-use crate::chain::{Chain, Named};
+use crate::chain::{Chain, Named, Weights};
 use crate::element::Element;
 use crate::layer::{Flow, Pass};
 use crate::loss::Loss;
@@ -32,6 +32,8 @@ pub struct Workspace<E> {
     mask: Vec<E>,
     memory: Vec<E>,
     scratch: Vec<E>,
+    /// Slopes that wait in a step.
+    late: Vec<E>,
 }
 
 /// The circumstances of a pass over the examples in a workspace.
@@ -141,6 +143,21 @@ impl<E: Element> Model<E> {
     /// Σ of the losses if it is wanted, and its slope times `share` into, or onto, `g`.
     pub fn gradient(&self, w: &[E], mut inputs: Inputs<'_, E>, room: &mut Workspace<E>, g: &mut [E]) -> f64 {
         let examples = self.forward(w, &mut inputs, room);
+        self.reverse(examples, inputs, room, Weights::Still(w, g))
+    }
+
+    /// Σ of the losses if it is wanted, and its slope times `share` onto the parameters themselves: with a share of −γ over the
+    /// number of examples, a step of length γ down their mean.
+    pub fn step(&self, w: &mut [E], mut inputs: Inputs<'_, E>, room: &mut Workspace<E>) -> f64 {
+        let examples = self.forward(w, &mut inputs, room);
+        let mut late = std::mem::take(&mut room.late);
+        late.resize(self.chain.late(), E::ZERO);
+        let sum = self.reverse(examples, inputs, room, Weights::Moving(w, &mut late));
+        room.late = late;
+        sum
+    }
+
+    fn reverse(&self, examples: usize, inputs: Inputs<'_, E>, room: &mut Workspace<E>, weights: Weights<'_, E>) -> f64 {
         let (outputs, targets, last) = (self.output().len(), self.targets(), self.output().last());
         let scores = &mut room.scores[..examples * outputs];
         let pairs = room.targets.chunks_exact(targets.max(1)).zip(scores.chunks_exact_mut(outputs.max(1)));
@@ -156,8 +173,7 @@ impl<E: Element> Model<E> {
             training: true,
             fresh: !inputs.accumulate,
         };
-        let flow = Flow { x: &room.inputs, y: &[], dy: scores, dx: None };
-        self.chain.backward(&mut pass, w, flow, g);
+        self.chain.reverse(&mut pass, Flow { x: &room.inputs, y: &[], dy: scores, dx: None }, weights);
         sum
     }
 
@@ -173,7 +189,7 @@ impl<E: Element> Model<E> {
             noise: inputs.noise,
             mask: &room.mask,
             buffers: inputs.buffers.as_deref_mut().unwrap_or_default(),
-            training: inputs.share > 0.0,
+            training: inputs.share != 0.0,
             fresh: true,
         };
         self.chain.forward(&mut pass, w, &room.inputs, &mut room.scores[..examples * self.chain.output().len()]);

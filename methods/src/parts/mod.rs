@@ -44,7 +44,7 @@ pub use local_steps::{Amount, LocalSteps, words};
 pub use mirror::{Damp, MIRROR, Mirror, MirrorKind, Search, VALIDATION, estimate, on_sphere};
 pub use mixed::Mixed;
 pub use mixture::Mixture;
-pub use optimiser::{Flavour, Momenta, Optimiser};
+pub use optimiser::{Flavour, Momenta, Optimiser, plain};
 pub use pass::Pass;
 pub use plateau::{Decay, Machine, Plateau};
 pub use regime::Regime;

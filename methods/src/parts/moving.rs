@@ -1,12 +1,24 @@
 //! One step of a model and of what an optimiser remembers, coordinate by coordinate, in the precision of the vectors.
 
-use motet_core::{Vector, View, ViewMut, fast};
+use motet_core::{Averaged, Vector, View, ViewMut, fast};
 
 use super::number::Number;
 
 /// What becomes of one coordinate: (x, m, v, q) → (x, m, v).
 pub(super) trait Rule {
     fn step<T: Number>(&self, x: T, m: T, v: T, q: T) -> (T, T, T);
+}
+
+/// x ← x − rate q; nothing is kept.
+pub(super) struct Plain {
+    pub(super) rate: f64,
+}
+
+impl Rule for Plain {
+    #[inline(always)]
+    fn step<T: Number>(&self, x: T, m: T, v: T, q: T) -> (T, T, T) {
+        (x - T::of(self.rate) * q, m, v)
+    }
 }
 
 /// v ← b v + q, x ← x − rate v; nothing is kept in m.
@@ -81,57 +93,60 @@ impl<G: Grow> Rule for Adaptive<G> {
     }
 }
 
-/// Parts of a vector that begin here and there and are equally long.
-pub(super) struct Stretches<I> {
-    pub(super) starts: I,
-    pub(super) width: usize,
-}
-
-/// Runs over the stretches of (x, m, v), writing all three; q has one stretch after the other. Without m it is 0 and forgotten.
-pub(super) fn step<R: Rule>(
-    at: Stretches<impl Iterator<Item = usize>>,
-    x: &mut Vector,
-    m: Option<&mut Vector>,
-    v: &mut Vector,
-    q: &Vector,
-    rule: &R,
-) {
-    assert_eq!(x.len(), v.len(), "dimensions agree");
+/// Runs over the stretches of q, writing x, m and v there; without m or v they are 0 and forgotten. Says whether all that was
+/// written is finite, as it is looked at best: while it is near.
+pub(super) fn step<R: Rule>(x: &mut Vector, m: Option<&mut Vector>, v: Option<&mut Vector>, q: &Averaged, rule: &R) -> bool {
+    let fits = |other: &Vector| other.len() == x.len();
+    assert!(fits(q.sum()) && m.as_deref().is_none_or(fits) && v.as_deref().is_none_or(fits), "dimensions agree");
     macro_rules! run {
-        ($x:ident, $m:ident, $v:ident, $q:ident) => {
-            for (start, q) in at.starts.zip($q.chunks(at.width.max(1))) {
-                let places = start..start + q.len();
-                let (x, v) = (&mut $x[places.clone()], &mut $v[places.clone()]);
-                match $m.as_mut() {
-                    Some(m) => step_with(x, &mut m[places], v, q, rule),
-                    None => step_without(x, v, q, rule),
+        ($view:path, $x:ident, $m:expr, $v:expr, $q:ident) => {{
+            let (mut m, mut v, mut finite) = ($m, $v, true);
+            for at in q.stretches() {
+                let (x, q_at) = (&mut $x[at.clone()], &$q[at.clone()]);
+                match (&mut m, &mut v) {
+                    (Some(m), Some(v)) => {
+                        let (m, v) = (&mut m[at.clone()], &mut v[at]);
+                        with_both(x, m, v, q_at, q.share(), rule);
+                        finite &= $view(m).is_finite() & $view(v).is_finite();
+                    }
+                    (None, Some(v)) => {
+                        let v = &mut v[at];
+                        with_one(x, v, q_at, q.share(), rule);
+                        finite &= $view(v).is_finite();
+                    }
+                    (_, None) => with_none(x, q_at, q.share(), rule),
                 }
+                finite &= $view(x).is_finite();
             }
-        };
+            finite
+        }};
     }
-    match (x.view_mut(), v.view_mut(), q.view()) {
-        (ViewMut::F64(x), ViewMut::F64(v), View::F64(q)) => {
-            let mut m = m.map(Vector::f64s_mut);
-            run!(x, m, v, q);
-        }
-        (ViewMut::F32(x), ViewMut::F32(v), View::F32(q)) => {
-            let mut m = m.map(Vector::f32s_mut);
-            run!(x, m, v, q);
-        }
+    match (x.view_mut(), q.sum().view()) {
+        (ViewMut::F64(x), View::F64(sum)) => run!(View::F64, x, m.map(Vector::f64s_mut), v.map(Vector::f64s_mut), sum),
+        (ViewMut::F32(x), View::F32(sum)) => run!(View::F32, x, m.map(Vector::f32s_mut), v.map(Vector::f32s_mut), sum),
         _ => panic!("vectors of one computation share their precision"),
     }
 }
 
 fast! {
-    fn step_with<T: Number, R: Rule>(x: &mut [T], m: &mut [T], v: &mut [T], q: &[T], rule: &R) {
+    fn with_both<T: Number, R: Rule>(x: &mut [T], m: &mut [T], v: &mut [T], q: &[T], share: f64, rule: &R) {
+        let share = T::of(share);
         for (((x, m), v), q) in x.iter_mut().zip(m).zip(v).zip(q) {
-            (*x, *m, *v) = rule.step(*x, *m, *v, *q);
+            (*x, *m, *v) = rule.step(*x, *m, *v, share * *q);
         }
     }
 
-    fn step_without<T: Number, R: Rule>(x: &mut [T], v: &mut [T], q: &[T], rule: &R) {
+    fn with_one<T: Number, R: Rule>(x: &mut [T], v: &mut [T], q: &[T], share: f64, rule: &R) {
+        let share = T::of(share);
         for ((x, v), q) in x.iter_mut().zip(v).zip(q) {
-            (*x, _, *v) = rule.step(*x, T::of(0.0), *v, *q);
+            (*x, _, *v) = rule.step(*x, T::of(0.0), *v, share * *q);
+        }
+    }
+
+    fn with_none<T: Number, R: Rule>(x: &mut [T], q: &[T], share: f64, rule: &R) {
+        let (share, zero) = (T::of(share), T::of(0.0));
+        for (x, q) in x.iter_mut().zip(q) {
+            (*x, _, _) = rule.step(*x, zero, zero, share * *q);
         }
     }
 }

@@ -6,10 +6,10 @@
 //! Momentum, Adam and Yogi are *lazy*: rows that are not named keep model, m and v as they are, where zeros would let old
 //! gradients move them on; t counts every step, named or not. With all rows named there is no difference.
 
-use motet_core::{Fraction, Positive, Rate, Update, Vector, wire};
+use motet_core::{Averaged, Fraction, Positive, Rate, Vector, wire};
 use serde::{Deserialize, Serialize};
 
-use super::moving::{self, Adaptive, Adding, Following, Forgetting, Grow, Heavy, Stretches};
+use super::moving::{self, Adaptive, Adding, Following, Forgetting, Grow, Heavy, Plain};
 use super::schedule::{Schedule, Shape, power};
 
 /// A server optimiser and its settings.
@@ -171,82 +171,46 @@ impl Optimiser {
         }
     }
 
-    /// One step of x against q. η is `step` at the first, and follows the schedule from there.
-    pub fn apply(&self, x: &mut Vector, q: &Vector, step: f64, state: &mut Momenta) {
-        let step = self.begin(step, state);
-        match *self {
-            // As vectors, in the precision of the vectors.
-            Optimiser::Sgd { .. } => x.axpy(-step, q),
-            Optimiser::Momentum { b, .. } => {
-                let v = state.v.get_or_insert_with(|| q.zeros_like());
-                v.scale(*b);
-                v.axpy(1.0, q);
-                x.axpy(-step, v);
-            }
-            _ => self.walk(x, Some(0).into_iter(), q.len(), q, step, state),
-        }
-    }
-
-    /// The same with a q that may name only some rows of x; see the top of this file for what becomes of the others.
-    pub fn apply_update(&self, x: &mut Vector, q: &Update, step: f64, state: &mut Momenta) {
-        assert_eq!(x.len(), q.dim(), "dimensions agree");
-        match (q, self) {
-            (Update::Dense(q), _) => self.apply(x, q, step, state),
-            (Update::Rows(_), Optimiser::Sgd { .. }) => q.add_to(-self.begin(step, state), x),
-            (Update::Rows(rows), _) => {
-                let step = self.begin(step, state);
-                self.walk(x, rows.starts(), rows.width(), rows.values(), step, state);
-            }
-        }
-    }
-
-    /// η of the next step, which is counted.
-    fn begin(&self, step: f64, state: &mut Momenta) -> f64 {
+    /// One step of x against q, where it has numbers: see the top of this file for the others. η is `step` at the first, and follows
+    /// the schedule from there. Says whether all it wrote is finite.
+    pub fn apply(&self, x: &mut Vector, q: &Averaged, step: f64, state: &mut Momenta) -> bool {
         state.t += 1;
-        step * self.schedule().shape.at(state.t - 1, f64::NAN)
-    }
-
-    /// One step of the stretches of x that begin at `starts`, `width` long, against `q`, which has one after the other.
-    fn walk(&self, x: &mut Vector, starts: impl Iterator<Item = usize>, width: usize, q: &Vector, step: f64, state: &mut Momenta) {
-        let at = Stretches { starts, width };
+        let step = step * self.schedule().shape.at(state.t - 1, f64::NAN);
         match *self {
-            // Plain steps remember nothing; they are taken where they are asked for.
-            Optimiser::Sgd { .. } => {}
+            Optimiser::Sgd { .. } => plain(x, q, step),
             Optimiser::Momentum { b, .. } => {
                 let v = state.v.get_or_insert_with(|| x.zeros_like());
-                moving::step(at, x, None, v, q, &Heavy { b: *b, rate: step });
+                moving::step(x, None, Some(v), q, &Heavy { b: *b, rate: step })
             }
             Optimiser::Adam { b1, b2, eps, flavour, .. } => {
                 let (one, two) = corrections(flavour, *b1, *b2, state.t);
                 let rule = Adaptive { b1: *b1, eps: *eps, rate: step / one, scale: 1.0 / two, grow: Forgetting(*b2) };
-                adapt(at, x, q, state, flavour, &rule);
+                adapt(x, q, state, flavour, &rule)
             }
             Optimiser::Adagrad { eps, flavour, .. } => {
-                adapt(at, x, q, state, flavour, &Adaptive { b1: 0.0, eps: *eps, rate: step, scale: 1.0, grow: Adding });
+                adapt(x, q, state, flavour, &Adaptive { b1: 0.0, eps: *eps, rate: step, scale: 1.0, grow: Adding })
             }
             Optimiser::Yogi { b1, b2, eps, flavour, .. } => {
                 let (one, two) = corrections(flavour, *b1, *b2, state.t);
                 let rule = Adaptive { b1: *b1, eps: *eps, rate: step * two.sqrt() / one, scale: 1.0, grow: Following(*b2) };
-                adapt(at, x, q, state, flavour, &rule);
+                adapt(x, q, state, flavour, &rule)
             }
         }
     }
 }
 
+/// x ← x − rate q; are all numbers that were written finite?
+pub fn plain(x: &mut Vector, q: &Averaged, rate: f64) -> bool {
+    moving::step(x, None, None, q, &Plain { rate })
+}
+
 /// A step by a rule that remembers v, and m where b₁ > 0.
-fn adapt<G: Grow>(
-    at: Stretches<impl Iterator<Item = usize>>,
-    x: &mut Vector,
-    q: &Vector,
-    state: &mut Momenta,
-    flavour: Flavour,
-    rule: &Adaptive<G>,
-) {
+fn adapt<G: Grow>(x: &mut Vector, q: &Averaged, state: &mut Momenta, flavour: Flavour, rule: &Adaptive<G>) -> bool {
     let first = if flavour == Flavour::FedOpt { rule.eps * rule.eps } else { 0.0 };
     let v = state.v.get_or_insert_with(|| Vector::filled(x.len(), first, x.precision()));
     // Without b₁, m is q itself: nothing to remember.
     let m = (rule.b1 != 0.0).then(|| state.m.get_or_insert_with(|| x.zeros_like()));
-    moving::step(at, x, m, v, q, rule);
+    moving::step(x, m, Some(v), q, rule)
 }
 
 /// 1 − b₁ᵗ and 1 − b₂ᵗ, or ones where nothing is corrected.

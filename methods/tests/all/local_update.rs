@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::lab::random::{point, quadratic};
 use crate::lab::{Lab, all_close, close};
-use motet_core::{Algorithm, Batch, Objective, Outcome, Plan, Row, Seed, Vector};
+use motet_core::{Algorithm, Batch, Objective, Outcome, Plan, Rhythm, Row, Seed, Vector};
 use motet_methods::flix_fedavg::FlixFedavg;
 use motet_methods::flix_sgd::FlixSgd;
 use motet_methods::local_update::LocalUpdate;
@@ -292,6 +292,19 @@ fn notes_tell_the_size_of_q_and_the_loss_before_training() {
         assert!(pair[1].notes["q_norm"] > 0.0);
     }
     assert!(rows[8].gradients == 8 * 4 * 3 * 6, "the loss costs values, not gradients");
+}
+
+#[test]
+fn a_server_that_steps_past_all_numbers_has_diverged() {
+    let (lab, plan) = (Lab::new(q2()), Plan { rhythm: Rhythm::Never, ..Plan::new(9, Seed(1)) });
+    for rate in [json!({"eta": 1e300}), json!({"optimiser": {"kind": "momentum", "step": 1e300}})] {
+        let mut settings = json!({"gamma": 0.01});
+        settings.as_object_mut().unwrap().extend(rate.as_object().unwrap().clone());
+        let method: LocalUpdate = serde_json::from_value(settings).unwrap();
+        // The first step is long, the second one is not a number: the server sees it, and no client has to.
+        let end = lab.run(&method, lab.zeros(), &plan).1.outcome;
+        assert_eq!(end, Outcome::Diverged { round: 2, client: None }, "{rate}");
+    }
 }
 
 #[test]

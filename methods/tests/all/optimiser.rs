@@ -1,6 +1,6 @@
 //! Server optimisers against the specification's iterates.
 
-use motet_core::{Precision, Reader, RowUpdate, Update, Vector, Wire};
+use motet_core::{Averaged, Mean, Precision, Reader, RowUpdate, Update, Vector, Wire};
 use motet_methods::parts::{Momenta, Optimiser};
 use serde_json::json;
 
@@ -9,7 +9,7 @@ fn walk(settings: serde_json::Value) -> Vec<f64> {
     let optimiser: Optimiser = serde_json::from_value(settings).unwrap();
     let (mut x, mut state) = (Vector::from(vec![0.0]), Momenta::default());
     let mut at = |q: f64| {
-        optimiser.apply(&mut x, &Vector::from(vec![q]), 0.1, &mut state);
+        optimiser.apply(&mut x, &Vector::from(vec![q]).into(), 0.1, &mut state);
         x.at(0)
     };
     [1.0, -0.5, 0.25].map(&mut at).to_vec()
@@ -57,8 +57,8 @@ fn single_precision_follows_double_precision() {
         let (mut a, mut b) = (Momenta::default(), Momenta::default());
         for k in 0..20 {
             let q: Vec<f64> = (0..9).map(|l| (f64::from(k * 7 + l)).sin()).collect();
-            optimiser.apply(&mut narrow, &Vector::from(q.iter().map(|v| *v as f32).collect::<Vec<_>>()), 0.1, &mut b);
-            optimiser.apply(&mut wide, &Vector::from(q), 0.1, &mut a);
+            optimiser.apply(&mut narrow, &Vector::from(q.iter().map(|v| *v as f32).collect::<Vec<_>>()).into(), 0.1, &mut b);
+            optimiser.apply(&mut wide, &Vector::from(q).into(), 0.1, &mut a);
         }
         // Twenty steps of single precision: some 1e-6.
         narrow.to_f64().iter().zip(wide.f64s()).for_each(|(n, w)| assert!((n - w).abs() <= 2e-5, "{kind}: {n} {w}"));
@@ -69,7 +69,7 @@ fn single_precision_follows_double_precision() {
 fn the_memory_of_an_optimiser_survives_the_wire() {
     let optimiser: Optimiser = serde_json::from_value(json!({"kind": "yogi", "step": 0.1})).unwrap();
     let (mut x, mut state) = (Vector::from(vec![0.0, 1.0]), Momenta::default());
-    optimiser.apply(&mut x, &Vector::from(vec![1.0, 2.0]), 0.1, &mut state);
+    optimiser.apply(&mut x, &Vector::from(vec![1.0, 2.0]).into(), 0.1, &mut state);
     let mut bytes = vec![];
     state.encode(&mut bytes);
     assert_eq!(Momenta::decode(&mut Reader::new(&bytes)).unwrap(), state);
@@ -93,9 +93,16 @@ fn a_gradient_that_is_not_a_number_is_not_hidden() {
     for kind in ["sgd", "momentum", "adam", "adagrad", "yogi"] {
         let optimiser: Optimiser = serde_json::from_value(json!({"kind": kind, "step": 0.1})).unwrap();
         let mut x = Vector::from(vec![0.0]);
-        optimiser.apply(&mut x, &Vector::from(vec![f64::NAN]), 0.1, &mut Momenta::default());
-        assert!(!x.is_finite(), "{kind}");
+        let finite = optimiser.apply(&mut x, &Vector::from(vec![f64::NAN]).into(), 0.1, &mut Momenta::default());
+        assert!(!x.is_finite() && !finite, "{kind}");
     }
+}
+
+/// The mean of this alone.
+fn averaged(q: &Update) -> Averaged {
+    let mut mean = Mean::like(&Vector::zeros(q.dim(), Precision::F64));
+    mean.add_update(1.0, q);
+    mean.average()
 }
 
 /// A few steps with rows of two, of which these are named; the iterates of each step.
@@ -105,7 +112,7 @@ fn by_rows(optimiser: &Optimiser, named: &[u32], dense: bool) -> (Vector, Moment
         let values: Vec<f64> = named.iter().flat_map(|&row| [f64::from(row + t) - 1.5, 0.25 * f64::from(t + 1)]).collect();
         let rows = Update::Rows(RowUpdate::new(6, named.to_vec(), values.into()));
         let q = if dense { Update::Dense(rows.into_dense(Precision::F64)) } else { rows };
-        optimiser.apply_update(&mut x, &q, 0.1, &mut state);
+        assert!(optimiser.apply(&mut x, &averaged(&q), 0.1, &mut state), "all is finite");
     }
     (x, state)
 }
@@ -151,7 +158,7 @@ fn momentum_and_adam_are_lazy_about_rows_named_now_and_then() {
             for row in [0, 1, 0, 1] {
                 let rows = Update::Rows(RowUpdate::new(4, vec![row], vec![1.0, -1.0].into()));
                 let q = if dense { Update::Dense(rows.into_dense(Precision::F64)) } else { rows };
-                optimiser.apply_update(&mut x, &q, 0.1, &mut state);
+                optimiser.apply(&mut x, &averaged(&q), 0.1, &mut state);
             }
             x
         };

@@ -1,6 +1,6 @@
 //! y = x W + b
 
-use super::{Flow, Layer, Pace, Pass, Reads, bias_rows, sum_rows};
+use super::{Flow, Layer, Pace, Pass, Reads, Stepping, bias_rows, sum_rows};
 use crate::element::Element;
 use crate::init::Init;
 use crate::matrix::{Mat, matmul};
@@ -28,6 +28,21 @@ impl Dense {
     #[must_use]
     pub fn starting(self, init: Init) -> Self {
         Self { init: Some(init), ..self }
+    }
+}
+
+impl Dense {
+    fn slopes_of_input<E: Element>(&self, w: &[E], dy: &[E], dx: &mut [E]) {
+        let (rows, w) = (dy.len() / self.outputs, &w[..self.inputs * self.outputs]);
+        matmul((rows, self.inputs, self.outputs), Mat::rows(dy, self.outputs), Mat::rows(w, self.outputs).t(), false, dx);
+    }
+
+    fn slopes_of_parameters<E: Element>(&self, x: &[E], dy: &[E], fresh: bool, g: &mut [E]) {
+        let (inputs, outputs) = (self.inputs, self.outputs);
+        let (weight, bias) = g.split_at_mut(inputs * outputs);
+        let sizes = (inputs, outputs, dy.len() / outputs);
+        matmul(sizes, Mat::rows(x, inputs).t(), Mat::rows(dy, outputs), !fresh, weight);
+        sum_rows(fresh, dy, bias);
     }
 }
 
@@ -79,13 +94,22 @@ impl<E: Element> Layer<E> for Dense {
     }
 
     fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
-        let (rows, inputs, outputs) = (self.rows * pass.examples, self.inputs, self.outputs);
-        let (gw, gb) = g.split_at_mut(inputs * outputs);
-        let dy = Mat::rows(&*flow.dy, outputs);
-        matmul((inputs, outputs, rows), Mat::rows(flow.x, inputs).t(), dy, !pass.fresh, gw);
-        sum_rows(pass.fresh, flow.dy, gb);
         if let Some(dx) = flow.dx {
-            matmul((rows, inputs, outputs), dy, Mat::rows(w, outputs).t(), false, dx);
+            self.slopes_of_input(w, flow.dy, dx);
         }
+        self.slopes_of_parameters(flow.x, flow.dy, pass.fresh, g);
+    }
+
+    fn stepping(&self) -> Option<&dyn Stepping<E>> {
+        Some(self)
+    }
+}
+
+impl<E: Element> Stepping<E> for Dense {
+    fn backward_onto(&self, _: &mut Pass<'_, E>, w: &mut [E], flow: Flow<'_, E>) {
+        if let Some(dx) = flow.dx {
+            self.slopes_of_input(w, flow.dy, dx);
+        }
+        self.slopes_of_parameters(flow.x, flow.dy, false, w);
     }
 }

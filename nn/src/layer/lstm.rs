@@ -7,7 +7,7 @@
 //!
 //! What does not wait for hₜ₋₁ is done for the whole sequence at once: the products with Wx, and all slopes of weights.
 
-use super::{Flow, Layer, Pace, Pass, Reads, bias_rows, sum_rows};
+use super::{Flow, Layer, Pace, Pass, Reads, Stepping, bias_rows, sum_rows};
 use crate::element::Element;
 use crate::init::Init;
 use crate::matrix::{Mat, matmul};
@@ -114,6 +114,32 @@ impl<E: Element> Layer<E> for Lstm {
     }
 
     fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
+        let fresh = pass.fresh;
+        let (slopes, late) = self.back_through_time(pass, w, flow.dy);
+        if let Some(dx) = flow.dx {
+            self.slopes_of_input(w, slopes, dx);
+        }
+        self.slopes_of_parameters(flow.x, late, slopes, fresh, g);
+    }
+
+    fn stepping(&self) -> Option<&dyn Stepping<E>> {
+        Some(self)
+    }
+}
+
+impl<E: Element> Stepping<E> for Lstm {
+    fn backward_onto(&self, pass: &mut Pass<'_, E>, w: &mut [E], flow: Flow<'_, E>) {
+        let (slopes, late) = self.back_through_time(pass, w, flow.dy);
+        if let Some(dx) = flow.dx {
+            self.slopes_of_input(w, slopes, dx);
+        }
+        self.slopes_of_parameters(flow.x, late, slopes, false, w);
+    }
+}
+
+impl Lstm {
+    /// The slopes of the gates at every position, and the hidden states one step late.
+    fn back_through_time<'p, E: Element>(&self, pass: &'p mut Pass<'_, E>, w: &[E], dy: &[E]) -> (&'p [E], &'p [E]) {
         let (hidden, time, width, examples) = (self.hidden, self.time, 4 * self.hidden, pass.examples);
         let (wx, wh) = self.cuts();
         let positions = examples * time;
@@ -132,29 +158,29 @@ impl<E: Element> Layer<E> for Lstm {
                 let (dh, dc) = (&mut dh[e * hidden..][..hidden], &mut dc[e * hidden..][..hidden]);
                 let before = (t > 0).then(|| &cells[(at - 1) * hidden..][..hidden]);
                 let cell = (before, &cells[at * hidden..][..hidden]);
-                step_back(
-                    &gates[at * width..][..width],
-                    cell,
-                    &flow.dy[at * hidden..][..hidden],
-                    dh,
-                    dc,
-                    &mut slopes[at * width..][..width],
-                );
+                step_back(&gates[at * width..][..width], cell, &dy[at * hidden..][..hidden], dh, dc, &mut slopes[at * width..][..width]);
             }
             if t > 0 {
                 E::panel_product(sizes.turn(t), Mat::strided(&slopes[t * width..], time * width), packed, dh);
             }
         }
-        let slopes = &*slopes;
+        (slopes, late)
+    }
+
+    fn slopes_of_input<E: Element>(&self, w: &[E], slopes: &[E], dx: &mut [E]) {
+        let (width, (wx, _)) = (4 * self.hidden, self.cuts());
+        let sizes = (slopes.len() / width, self.inputs, width);
+        matmul(sizes, Mat::rows(slopes, width), Mat::rows(&w[..wx], width).t(), false, dx);
+    }
+
+    fn slopes_of_parameters<E: Element>(&self, x: &[E], late: &[E], slopes: &[E], fresh: bool, g: &mut [E]) {
+        let (hidden, width, (wx, wh)) = (self.hidden, 4 * self.hidden, self.cuts());
+        let (positions, ds) = (slopes.len() / width, Mat::rows(slopes, width));
         let (gx, rest) = g.split_at_mut(wx);
         let (gh, gb) = rest.split_at_mut(wh - wx);
-        sum_rows(pass.fresh, slopes, gb);
-        let ds = Mat::rows(slopes, width);
-        matmul((self.inputs, width, positions), Mat::rows(flow.x, self.inputs).t(), ds, !pass.fresh, gx);
-        matmul((hidden, width, positions), Mat::rows(&*late, hidden).t(), ds, !pass.fresh, gh);
-        if let Some(dx) = flow.dx {
-            matmul((positions, self.inputs, width), ds, Mat::rows(&w[..wx], width).t(), false, dx);
-        }
+        matmul((self.inputs, width, positions), Mat::rows(x, self.inputs).t(), ds, !fresh, gx);
+        matmul((hidden, width, positions), Mat::rows(late, hidden).t(), ds, !fresh, gh);
+        sum_rows(fresh, slopes, gb);
     }
 }
 

@@ -73,6 +73,17 @@ pub trait Layer<E: Element>: Send + Sync + std::fmt::Debug {
     fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]);
     /// dx ← ∂/∂x, and g ← ∂/∂w, or g += where the pass is not `fresh`. May spoil `dy`.
     fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]);
+    /// Itself, if it can step as it goes.
+    fn stepping(&self) -> Option<&dyn Stepping<E>> {
+        None
+    }
+}
+
+/// A layer that takes its batch whole and is done with its parameters before it knows their slopes.
+pub trait Stepping<E: Element> {
+    /// dx ← ∂/∂x, then w += ∂/∂w. With slopes of the output times −γ this is a step of length γ, and the gradient, as large as
+    /// the parameters, is neither written nor read again.
+    fn backward_onto(&self, pass: &mut Pass<'_, E>, w: &mut [E], flow: Flow<'_, E>);
 }
 
 /// How a layer likes its examples.

@@ -76,6 +76,12 @@ fn check(about: &str, model: &Model<f64>, data: Data, examples: usize) {
     model.gradient(&w, Inputs { accumulate: true, ..inputs() }, &mut room, &mut twice);
     let double = g.iter().zip(&twice).all(|(g, t)| (2.0 * g - t).abs() <= 1e-9 * (1.0 + g.abs()));
     assert!(double, "{about}: accumulation");
+    // Stepping as the slopes come ends where a step along the gradient does: the same sums, each rounded a few times.
+    let (rate, mut stepped) = (0.3, w.clone());
+    model.step(&mut stepped, Inputs { share: -rate * share, ..inputs() }, &mut room);
+    let largest = g.iter().fold(1.0f64, |largest, g| largest.max(g.abs()));
+    let there = w.iter().zip(&g).zip(&stepped).all(|((w, g), s)| (w - rate * g - s).abs() <= 1e-12 * (w.abs() + largest));
+    assert!(there, "{about}: a step");
 }
 
 fn checks(about: &str, model: Model<f64>, data: Data) {

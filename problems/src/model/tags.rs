@@ -142,10 +142,10 @@ impl Tagging {
 type Words = Vec<(usize, f32)>;
 
 fast! {
-    /// Adds the rows of an example's words to its scores.
+    /// Adds rows of x that begin here and there to the scores, each times its value.
     fn add_words(x: &[f32], entries: &[(usize, f32)], scores: &mut [f32]) {
         let tags = scores.len();
-        // Four words at a time: the scores are fetched and put back once for all of them.
+        // Four at a time: the scores are fetched and put back once for all of them.
         let (fours, rest) = entries.as_chunks::<4>();
         for four in fours {
             let [a, b, c, d] = four.map(|(at, v)| (&x[at..][..tags], v));
@@ -160,12 +160,35 @@ fast! {
     fn shared_chances(share: f32, scores: &mut [f32]) {
         scores.iter_mut().for_each(|s| *s = share / (1.0 + exp_single(-*s)));
     }
+}
 
-    /// Adds `sign` times the slopes of an example to the rows of its words and to the biases.
-    fn spread(sign: f32, entries: &[(usize, f32)], slopes: &[f32], words: &mut [f32], bias: &mut [f32]) {
-        entries.iter().for_each(|&(at, v)| add(sign * v, slopes, &mut words[at..][..slopes.len()]));
-        add(sign, slopes, bias);
+/// Adds `sign` times the slopes of the examples to the rows of their words and to the biases, which are the last row. Row after
+/// row, each for all who have its word, so that it is fetched and put back once: half of the words of a batch come again in it.
+fn spread(sign: f32, examples: &[Words], slopes: &[f32], tags: usize, rows: &mut [f32]) {
+    let count = rows.len() / tags.max(1);
+    let mut ends = vec![0usize; count + 1];
+    examples.iter().flatten().for_each(|(at, _)| ends[at / tags + 1] += 1);
+    for row in 0..count {
+        ends[row + 1] += ends[row];
     }
+    // Now where each row begins; after the next loop, where it ends.
+    let mut having = vec![(0, 0.0); ends[count]];
+    for (example, entries) in examples.iter().enumerate() {
+        for (at, v) in entries {
+            let next = &mut ends[at / tags];
+            having[*next] = (example * tags, sign * v);
+            *next += 1;
+        }
+    }
+    let (words, bias) = rows.split_at_mut(rows.len() - tags);
+    let mut begin = 0;
+    for (row, &end) in words.chunks_mut(tags.max(1)).zip(&ends) {
+        add_words(slopes, &having[begin..end], row);
+        begin = end;
+    }
+    having.clear();
+    having.extend((0..examples.len()).map(|example| (example * tags, sign)));
+    add_words(slopes, &having, bias);
 }
 
 /// to ← to + v·from
@@ -194,25 +217,19 @@ impl Objective for Tagging {
         self.update(x, batch).add_to(1.0, g);
     }
     fn update(&self, x: &Vector, batch: Batch<'_>) -> Update {
-        let (examples, slopes) = self.all_slopes(x.f32s(), batch.rows, 1.0 / self.count(batch.rows).max(1) as f32);
+        let (mut examples, slopes) = self.all_slopes(x.f32s(), batch.rows, 1.0 / self.count(batch.rows).max(1) as f32);
         let (rows, tags) = (self.touched(batch.rows), self.tags);
         let mut values = vec![0.0; rows.len() * tags];
-        let (words, bias) = values.split_at_mut((rows.len() - 1) * tags);
-        for (mut entries, slopes) in examples.into_iter().zip(slopes.chunks(tags.max(1))) {
-            for (at, _) in &mut entries {
-                *at = rows.partition_point(|&row| (row as usize) * tags < *at) * tags;
-            }
-            spread(1.0, &entries, slopes, words, bias);
+        for (at, _) in examples.iter_mut().flatten() {
+            *at = rows.partition_point(|&row| (row as usize) * tags < *at) * tags;
         }
+        spread(1.0, &examples, &slopes, tags, &mut values);
         Update::Rows(RowUpdate::new(self.dim(), rows, values.into()))
     }
     /// In one pass over the rows of the batch, without making the gradient.
-    fn descend(&self, x: &mut Vector, batch: Batch<'_>, rate: f64) {
+    fn descend(&self, x: &mut Vector, batch: Batch<'_>, rate: f64, _: &mut Option<Vector>) {
         let (examples, slopes) = self.all_slopes(x.f32s(), batch.rows, rate as f32 / self.count(batch.rows).max(1) as f32);
-        let (words, bias) = x.f32s_mut().split_at_mut(self.words * self.tags);
-        for (entries, slopes) in examples.iter().zip(slopes.chunks(self.tags.max(1))) {
-            spread(-1.0, entries, slopes, words, bias);
-        }
+        spread(-1.0, &examples, &slopes, self.tags, x.f32s_mut());
     }
     fn compact(&self) -> Option<Compact> {
         let rows = match &self.own {

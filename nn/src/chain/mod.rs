@@ -3,10 +3,14 @@
 //! Runs of layers that like one example at a time are walked example by example, so that an image stays in the cache
 //! from its first convolution to its last pooling. An output that no reverse pass reads is kept for one example only.
 
+mod memory;
+
 use std::ops::Range;
 
+use memory::{Block, Place, Size, Step, blocks, mask_part};
+
 use crate::element::Element;
-use crate::layer::{Flow, Layer, Pace, Pass};
+use crate::layer::{Flow, Layer, Pass};
 use crate::parameter::Parameter;
 use crate::shape::{Misfit, Shape};
 
@@ -27,6 +31,7 @@ pub struct Chain<E: Element> {
     output: Shape,
     parameters: Vec<Parameter>,
     dim: usize,
+    late: usize,
     memory: Size,
     /// The link whose output is kept here and copied to the caller at the end, because a reverse pass reads it.
     copied: Option<usize>,
@@ -48,55 +53,17 @@ struct Link<E: Element> {
     /// Where its part of the memory begins: first what it keeps, then its output.
     at: Size,
     own: Size,
+    /// Where its slopes wait in a pass that steps, unless it steps as it goes.
+    late: Range<usize>,
 }
 
-/// Where the numbers between two layers lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// With the caller.
-    Input,
-    /// In the chain's memory: the output of this link.
-    Kept(usize),
-    /// The same, for one example at a time.
-    Passing(usize),
-    /// With the caller.
-    Output,
-}
-
-/// So many numbers, and so many for each example.
-#[derive(Clone, Copy, Debug, Default)]
-struct Size {
-    fixed: usize,
-    each: usize,
-}
-
-impl Size {
-    fn of(self, examples: usize) -> usize {
-        self.fixed + self.each * examples
-    }
-    fn plus(self, other: Size) -> Size {
-        Size { fixed: self.fixed + other.fixed, each: self.each + other.each }
-    }
-}
-
-/// Links that take the same steps.
+/// The parameters of a reverse pass, and what becomes of their slopes.
 #[derive(Debug)]
-struct Block {
-    links: Range<usize>,
-    each: bool,
-}
-
-/// Some examples of the batch.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    first: usize,
-    count: usize,
-}
-
-impl Step {
-    fn span(self, numbers: usize) -> Range<usize> {
-        self.first * numbers..(self.first + self.count) * numbers
-    }
+pub(crate) enum Weights<'a, E> {
+    /// They are written to, or onto, the second.
+    Still(&'a [E], &'a mut [E]),
+    /// They are added to the parameters; some have to wait in the second until all examples have passed.
+    Moving(&'a mut [E], &'a mut [E]),
 }
 
 impl<E: Element> Chain<E> {
@@ -127,80 +94,27 @@ impl<E: Element> Chain<E> {
                 in_place: layer.in_place(),
                 at: Size::default(),
                 own: Size::default(),
+                late: 0..0,
                 layer,
             });
             shape = next;
         }
         let blocks = blocks(&links);
-        let mut chain = Self { blocks, links, input, output: shape, parameters, dim, memory: Size::default(), copied: None };
+        let mut chain = Self { blocks, links, input, output: shape, parameters, dim, late: 0, memory: Size::default(), copied: None };
         chain.arrange();
         chain.measure();
+        chain.wait();
         Ok(chain)
     }
 
-    fn is_each(&self, k: usize) -> bool {
-        self.blocks.iter().any(|block| block.links.contains(&k) && block.each)
-    }
-
-    /// Decides where every output lies.
-    fn arrange(&mut self) {
-        let mut from = Place::Input;
+    /// Decides whose slopes wait: those of layers that read their parameters again, for the next example or otherwise.
+    fn wait(&mut self) {
         for k in 0..self.links.len() {
-            // Its own place unless it may overwrite: not the caller's input, nor what the layer before reads again.
-            let spoils = from == Place::Input || self.links[k - 1].layer.reads().output;
-            self.links[k].in_place &= !spoils;
-            self.links[k].from = from;
-            if !self.links[k].in_place {
-                from = Place::Kept(k);
-            }
-            self.links[k].to = from;
+            let waits = self.is_each(k) || self.links[k].layer.stepping().is_none();
+            let from = self.late;
+            self.late += if waits { self.links[k].w.len() } else { 0 };
+            self.links[k].late = from..self.late;
         }
-        for k in 0..self.links.len() {
-            if self.links[k].to == Place::Kept(k) {
-                let to = self.place_of(k);
-                if to == Place::Kept(k) && self.links.last().is_some_and(|last| last.to == to) {
-                    self.copied = Some(k);
-                }
-                for link in &mut self.links {
-                    for place in [&mut link.from, &mut link.to] {
-                        *place = if *place == Place::Kept(k) { to } else { *place };
-                    }
-                }
-            }
-        }
-    }
-
-    /// Where the output of link `k` lies, given who else works on it and who reads it.
-    fn place_of(&self, k: usize) -> Place {
-        let count = self.links.len();
-        let last = (k..count).take_while(|&l| self.links[l].to == Place::Kept(k)).last().unwrap_or(k);
-        let read_by_sharers = (k..=last).any(|l| self.links[l].layer.reads().output);
-        let Some(reader) = self.links.get(last + 1) else {
-            // The caller may overwrite what it is given.
-            return if read_by_sharers { Place::Kept(k) } else { Place::Output };
-        };
-        let leaves_block = self.blocks.iter().any(|block| block.links.end == last + 1);
-        let stays = read_by_sharers || reader.layer.reads().input || leaves_block || !self.is_each(k);
-        if stays { Place::Kept(k) } else { Place::Passing(k) }
-    }
-
-    /// Lays the memory out.
-    fn measure(&mut self) {
-        let mut at = Size::default();
-        for k in 0..self.links.len() {
-            let link = &self.links[k];
-            let (none, one) = (link.layer.memory(0), link.layer.memory(1));
-            let own = if self.is_each(k) { Size { fixed: 0, each: one } } else { Size { fixed: none, each: one - none } };
-            let output = match link.to {
-                Place::Kept(owner) if owner == k => Size { fixed: 0, each: link.outputs },
-                Place::Passing(owner) if owner == k => Size { fixed: link.outputs, each: 0 },
-                _ => Size::default(),
-            };
-            let link = &mut self.links[k];
-            (link.at, link.own) = (at, own);
-            at = at.plus(own).plus(output);
-        }
-        self.memory = at;
     }
 
     /// Numbers of all parameters.
@@ -231,6 +145,11 @@ impl<E: Element> Chain<E> {
     /// Does every layer like one example at a time?
     pub(crate) fn each(&self) -> bool {
         self.blocks.iter().all(|block| block.each)
+    }
+
+    /// Numbers of those parameters whose slopes wait in a pass that steps.
+    pub(crate) fn late(&self) -> usize {
+        self.late
     }
 
     /// Numbers kept between the two passes.
@@ -310,6 +229,11 @@ impl<E: Element> Chain<E> {
 
     /// g ← or += slopes of the parameters, dx ← those of the input; after a forward pass of the same examples.
     pub fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
+        self.reverse(pass, flow, Weights::Still(w, g));
+    }
+
+    /// The same for either kind of parameters.
+    pub(crate) fn reverse(&self, pass: &mut Pass<'_, E>, flow: Flow<'_, E>, mut weights: Weights<'_, E>) {
         let Flow { x, dy, mut dx, .. } = flow;
         if self.links.is_empty() {
             if let Some(dx) = dx {
@@ -332,15 +256,16 @@ impl<E: Element> Chain<E> {
                     let link = &self.links[k];
                     let dy = &mut slopes[..all * link.outputs];
                     if link.in_place {
-                        self.backward_link(k, step, &mut outer, w, Flow { x, y: &[], dy, dx: None }, g);
+                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: None }, &mut weights);
                     } else if k == 0 {
-                        self.backward_link(k, step, &mut outer, w, Flow { x, y: &[], dy, dx: dx.as_deref_mut() }, g);
+                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: dx.as_deref_mut() }, &mut weights);
                     } else {
                         let to = &mut spare[0][..all * link.inputs];
-                        self.backward_link(k, step, &mut outer, w, Flow { x, y: &[], dy, dx: Some(to) }, g);
+                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: Some(to) }, &mut weights);
                         turn(&mut slopes, &mut spare);
                     }
                 }
+                self.catch_up(block, &mut weights);
                 continue;
             }
             let (inputs, outputs) = (self.links[head].inputs, self.links[block.links.end - 1].outputs);
@@ -351,27 +276,36 @@ impl<E: Element> Chain<E> {
                     let link = &self.links[k];
                     let dy = &mut inner[..link.outputs];
                     if link.in_place {
-                        self.backward_link(k, step, &mut outer, w, Flow { x, y: &[], dy, dx: None }, g);
+                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: None }, &mut weights);
                     } else if k == 0 {
                         let to = dx.as_mut().map(|dx| &mut dx[step.span(inputs)]);
-                        self.backward_link(k, step, &mut outer, w, Flow { x, y: &[], dy, dx: to }, g);
+                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: to }, &mut weights);
                     } else if k == head {
                         let to = &mut spare[0][step.span(inputs)];
-                        self.backward_link(k, step, &mut outer, w, Flow { x, y: &[], dy, dx: Some(to) }, g);
+                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: Some(to) }, &mut weights);
                     } else {
                         let to = &mut small[0][..link.inputs];
-                        self.backward_link(k, step, &mut outer, w, Flow { x, y: &[], dy, dx: Some(to) }, g);
+                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: Some(to) }, &mut weights);
                         turn(&mut inner, &mut small);
                     }
                 }
             }
+            self.catch_up(block, &mut weights);
             if head > 0 {
                 turn(&mut slopes, &mut spare);
             }
         }
     }
 
-    fn backward_link(&self, k: usize, step: Step, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
+    /// Adds the slopes that had to wait to their parameters.
+    fn catch_up(&self, block: &Block, weights: &mut Weights<'_, E>) {
+        let Weights::Moving(w, late) = weights else { return };
+        for link in &self.links[block.links.clone()] {
+            w[link.w.clone()].iter_mut().zip(&late[link.late.clone()]).for_each(|(w, slope)| *w += *slope);
+        }
+    }
+
+    fn backward_link(&self, k: usize, step: Step, pass: &mut Pass<'_, E>, flow: Flow<'_, E>, weights: &mut Weights<'_, E>) {
         let (link, all, reads) = (&self.links[k], pass.examples, self.links[k].layer.reads());
         let skip = link.at.of(all) + link.own.of(all);
         let (before, own, after) = self.cut(k, step, all, pass.memory);
@@ -399,43 +333,22 @@ impl<E: Element> Chain<E> {
             fresh: pass.fresh && step.first == 0,
             ..*pass
         };
-        let (w, g) = (&w[link.w.clone()], &mut g[link.w.clone()]);
-        let copies = link.layer.in_place() && !link.in_place;
-        match flow.dx {
-            Some(dx) if copies => {
+        let flow = match flow.dx {
+            Some(dx) if link.layer.in_place() && !link.in_place => {
                 dx.copy_from_slice(flow.dy);
-                link.layer.backward(&mut inner, w, Flow { x, y, dy: dx, dx: None }, g);
+                Flow { x, y, dy: dx, dx: None }
             }
-            dx => link.layer.backward(&mut inner, w, Flow { x, y, dy: flow.dy, dx }, g),
-        }
-    }
-
-    /// Where a place's numbers of some examples are in the memory.
-    fn range(&self, place: Place, step: Step, all: usize) -> Range<usize> {
-        let (owner, span) = match place {
-            Place::Kept(owner) => (owner, step.span(self.links[owner].outputs)),
-            Place::Passing(owner) => (owner, 0..self.links[owner].outputs),
-            Place::Input | Place::Output => unreachable!("the caller's numbers are not in the memory"),
+            dx => Flow { x, y, dy: flow.dy, dx },
         };
-        let from = self.links[owner].at.of(all) + self.links[owner].own.of(all);
-        from + span.start..from + span.end
-    }
-
-    /// The memory before a link's own part, that part for some examples, and what follows it.
-    fn cut<'m>(&self, k: usize, step: Step, all: usize, memory: &'m mut [E]) -> (&'m mut [E], &'m mut [E], &'m mut [E]) {
-        let link = &self.links[k];
-        let (before, rest) = memory.split_at_mut(link.at.of(all));
-        let (own, after) = rest.split_at_mut(link.own.of(all));
-        // A link that takes one example at a time keeps a part for each.
-        let own = if step.count < all || self.is_each(k) { &mut own[step.span(link.own.each)] } else { own };
-        (before, own, after)
-    }
-}
-
-impl Block {
-    fn steps(&self, all: usize) -> impl Iterator<Item = Step> + use<> {
-        let (steps, count) = if self.each { (all, 1) } else { (1, all) };
-        (0..steps).map(move |first| Step { first, count })
+        match (weights, link.layer.stepping()) {
+            (Weights::Still(w, g), _) => link.layer.backward(&mut inner, &w[link.w.clone()], flow, &mut g[link.w.clone()]),
+            (Weights::Moving(w, _), Some(stepping)) if link.late.is_empty() => {
+                stepping.backward_onto(&mut inner, &mut w[link.w.clone()], flow);
+            }
+            (Weights::Moving(w, late), _) => {
+                link.layer.backward(&mut inner, &w[link.w.clone()], flow, &mut late[link.late.clone()]);
+            }
+        }
     }
 }
 
@@ -444,28 +357,4 @@ fn turn<'s, E>(slopes: &mut &'s mut [E], spare: &mut [&'s mut [E]; 2]) {
     let [one, two] = std::mem::take(spare);
     let read = std::mem::replace(slopes, one);
     *spare = if two.is_empty() { [read, two] } else { [two, Default::default()] };
-}
-
-/// Runs of links that take the same steps; those that do not care follow the one before, at the head the one after.
-fn blocks<E: Element>(links: &[Link<E>]) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    for (k, link) in links.iter().enumerate() {
-        let each = match link.layer.pace() {
-            Pace::Each => true,
-            Pace::Whole => false,
-            Pace::Any => match blocks.last() {
-                Some(block) => block.each,
-                None => links[k..].iter().find(|l| l.layer.pace() != Pace::Any).is_some_and(|l| l.layer.pace() == Pace::Each),
-            },
-        };
-        match blocks.last_mut() {
-            Some(block) if block.each == each => block.links.end = k + 1,
-            _ => blocks.push(Block { links: k..k + 1, each }),
-        }
-    }
-    blocks
-}
-
-fn mask_part<E>(mask: &[E], all: usize, step: Step) -> &[E] {
-    &mask[step.span(mask.len() / all.max(1))]
 }
