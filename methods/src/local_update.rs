@@ -40,6 +40,7 @@ pub use crate::parts::Amount;
 use crate::parts::{BatchSize, Decay, Direction, Momenta, Optimiser, Schedule, Shape, Start, Walk, Weights, plain, rows};
 use crate::registry::Card;
 
+mod adapting;
 mod batches;
 mod messages;
 mod preset;
@@ -49,6 +50,7 @@ mod sparse;
 mod table;
 mod theory;
 
+pub use adapting::{Adapting, Order};
 use batches::{Batches, Rows, parted};
 pub use messages::{Ask, Reply, Server};
 pub use preset::{Common, Family, Line, Preset};
