@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use motet_core::{ClientId, RunCard, Vector, View};
 use safetensors::tensor::{Dtype, TensorView, serialize};
 
-use motet_problems::{ModelConfig, Problem, ProblemConfig};
+use motet_problems::{ModelConfig, Preparation, Problem, ProblemConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -21,6 +22,9 @@ pub(crate) struct Passport {
     pub(crate) features: u64,
     /// Classes to tell apart; none if numbers are predicted.
     pub(crate) classes: Option<u32>,
+    /// How fields of a table became features, where clients did that by themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) preparation: Option<Arc<Preparation>>,
 }
 
 /// Where a passport stands in a file's metadata.
@@ -30,7 +34,12 @@ impl Passport {
     /// Of a problem on examples; none if its clients brought functions of their own.
     pub(crate) fn of(config: &ProblemConfig, problem: &Problem) -> Option<Self> {
         let classes = problem.census.labels.len() as u32;
-        Some(Self { model: config.model.clone()?, features: problem.census.features, classes: (classes > 0).then_some(classes) })
+        Some(Self {
+            model: config.model.clone()?,
+            features: problem.census.features,
+            classes: (classes > 0).then_some(classes),
+            preparation: problem.preparation.clone(),
+        })
     }
 }
 

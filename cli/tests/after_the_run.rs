@@ -122,3 +122,68 @@ fn the_privacy_page_names_every_method() {
         assert!(page.contains(&format!("`{}`", card.name)), "{} is not in docs/privacy.md", card.name);
     }
 }
+
+/// Two hospitals: what is tall in one is small in the other; y = 3 standard heights, and one more for red.
+const HOSPITALS: &str = "where,height,colour,y\n\
+    a,1,red,-2\na,3,blue,3\na,1,blue,-3\na,3,red,4\na,,red,1\n\
+    b,100,red,-2\nb,300,blue,3\nb,100,blue,-3\nb,300,red,4\nb,,red,1\n";
+
+#[test]
+fn a_model_of_a_table_fills_gaps_and_scales_as_its_client_did() {
+    let stage = Stage::new();
+    stage.write("t.csv", HOSPITALS);
+    stage.write(
+        "e.toml",
+        "[problem]\nsource = { kind = \"table\", path = \"t.csv\", client = \"where\", target = \"y\", targets = \"numbers\" }\n\
+         model = { kind = \"ridge\" }\n[run]\nrounds = 2000\nmodels = true\n[[method]]\nkind = \"flix\"\nalpha = 1.0\n",
+    );
+    stage.json(&["run", "e.toml", "--out", "out"]);
+    let model = fs::read_dir(stage.path().join("out/models")).unwrap().flatten().next().unwrap().path().display().to_string();
+    let predict = |args: &[&str]| -> Vec<f64> {
+        let said = stage.json(&[&["predict", &model], args].concat());
+        said.as_array().unwrap().iter().map(|line| line["prediction"].as_f64().unwrap()).collect()
+    };
+    // The columns in another order, one more that is nobody's field, a gap. 2 and 200 are the two hospitals' means.
+    stage.write("new.csv", "colour,name,height\nblue,ann,3\nred,bob,?\n");
+    stage.write("large.csv", "colour;height\nblue;300\nred;\n");
+    for (file, client) in [("new.csv", "0"), ("large.csv", "1")] {
+        let found = predict(&[file, "--client", client]);
+        assert!((found[0] - 3.0).abs() < 1e-6 && (found[1] - 1.0).abs() < 1e-6, "{file}: {found:?}");
+    }
+    // A third hospital has means of its own.
+    stage.write("third.csv", "colour,height\nblue,7\nblue,9\n");
+    let found = predict(&["third.csv"]);
+    assert!((found[0] + 3.0).abs() < 1e-6 && (found[1] - 3.0).abs() < 1e-6, "{found:?}");
+    stage.write("one.csv", "colour,height\nblue,7\n");
+    stage.write("green.csv", "colour,height\ngreen,7\n");
+    stage.write("tall.csv", "colour,height\nred,tall\n");
+    stage.write("short.csv", "colour\nred\n");
+    stage.write("new.txt", "1 1:2\n");
+    for (args, parts) in [
+        (vec!["one.csv"], vec!["one example alone", "--client"]),
+        (vec!["one.csv", "--client", "2"], vec!["no model of client 2"]),
+        (vec!["green.csv", "--client", "0"], vec!["green.csv, line 2", "`green` of column `colour` is none of `blue`, `red`"]),
+        (vec!["tall.csv", "--client", "0"], vec!["tall.csv, line 2", "`tall` of column `height` is no number"]),
+        (vec!["short.csv", "--client", "0"], vec!["short.csv, line 1", "no column `height`; the fields are `height`, `colour`"]),
+        (vec!["new.txt", "--client", "0"], vec!["new.txt", "trained on a table", ".csv"]),
+    ] {
+        let said = refused(&stage, &[&["predict", &model], &args[..]].concat());
+        assert!(parts.iter().all(|part| said.contains(part)), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn networks_with_running_statistics_are_refused_with_what_to_do() {
+    let stage = Stage::new();
+    stage.write(
+        "e.toml",
+        "[problem]\nsource = { kind = \"synthetic-images\", clients = 2, examples = 4, side = 8 }\n\
+         model = { kind = \"resnet18\", width = 2, norm = \"batch\" }\n[run]\nrounds = 1\nmodels = true\n\
+         [[method]]\nkind = \"fedavg\"\nsteps = 1\ngamma = 0.01\n",
+    );
+    stage.json(&["run", "e.toml", "--out", "out"]);
+    let model = fs::read_dir(stage.path().join("out/models")).unwrap().flatten().next().unwrap().path().display().to_string();
+    stage.write("new.csv", &vec!["0.5"; 64].join(","));
+    let said = refused(&stage, &["predict", &model, "new.csv", "--client", "0"]);
+    assert!(said.contains("running statistics") && said.contains("norm = \"group\""), "{said}");
+}

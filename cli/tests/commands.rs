@@ -114,6 +114,18 @@ fn check_resolves_predicts_and_estimates() {
 }
 
 #[test]
+fn check_tells_why_its_trial_did_not_get_to_its_end() {
+    let stage = Stage::new();
+    stage.write("wild.toml", &SMALL.replace("kind  = \"flix\"\nalpha", "kind  = \"flix\"\nstep = 1e200\nalpha"));
+    let check = stage.json(&["check", "wild.toml"]);
+    let trouble = &check["methods"][1]["trouble"];
+    assert!(trouble["reason"].as_str().unwrap().contains("diverged") && trouble["fatal"] == false, "{trouble}");
+    assert!(check["methods"][0]["trouble"].is_null());
+    let text = stage.motet(&["check", "wild.toml"]);
+    assert!(String::from_utf8_lossy(&text.stdout).contains("  trial: diverged in round"), "{}", String::from_utf8_lossy(&text.stdout));
+}
+
+#[test]
 fn lists_name_everything_with_its_parameters() {
     let stage = Stage::new();
     for (list, name) in [

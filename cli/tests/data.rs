@@ -69,3 +69,23 @@ fn a_picture_shows_every_client_by_name() {
     let wrong = stage.motet(&["data", "show", "e.toml", "--picture", "who.png"]);
     assert_eq!(wrong.status.code(), Some(2));
 }
+
+#[test]
+fn a_page_about_images_shows_some_of_each_client() {
+    let stage = Stage::new();
+    let images = EXPERIMENT.replace(
+        r#"source = { kind = "table", path = "visits/t.csv", client = "who", target = "kind" }"#,
+        r#"source = { kind = "handwriting", writers = 3, examples = 20 }"#,
+    );
+    stage.write("hands.toml", &images.replace("logistic", "softmax"));
+    stage.json(&["data", "show", "hands.toml", "--picture", "hands.html"]);
+    let page = fs::read_to_string(stage.path().join("hands.html")).unwrap();
+    assert_eq!(page.matches("<img src=\"data:image/png;base64,iVBORw0KGgo").count(), 3 * 12, "twelve images of each of three writers");
+    assert!(page.contains("alt=\"label "));
+    // A table has nothing to be looked at.
+    fs::create_dir(stage.path().join("visits")).unwrap();
+    stage.write("visits/t.csv", TABLE);
+    stage.write("e.toml", EXPERIMENT);
+    stage.json(&["data", "show", "e.toml", "--picture", "who.html"]);
+    assert!(!fs::read_to_string(stage.path().join("who.html")).unwrap().contains("<img"));
+}

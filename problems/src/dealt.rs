@@ -4,14 +4,15 @@ use std::ops::Range;
 
 use motet_core::{Input, Seed, Shard};
 
+use crate::album::{Album, albums};
 use crate::census::Census;
 use crate::dataset::Dataset;
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
 use crate::holdout::Parts;
 use crate::matrix::{Indices, Matrix};
-use crate::model::Fitted;
-use crate::prepare::{Column, prepare};
+use crate::model::{Fitted, ModelConfig, axes};
+use crate::prepare::{Field, Preparation};
 use crate::problem_config::ProblemConfig;
 use crate::split::{Split, in_proportion};
 
@@ -22,6 +23,8 @@ pub(crate) struct Dealt {
     pub(crate) unseen: usize,
     pub(crate) split: &'static str,
     pub(crate) inputs: Vec<Input>,
+    /// What clients did to the fields of a table.
+    pub(crate) preparation: Option<Preparation>,
     dataset: Dataset,
     left_out: usize,
 }
@@ -48,12 +51,24 @@ impl Dealt {
         let count = unseen.len();
         parts.extend(unseen);
         let dealt: usize = parts.iter().map(|p| p.train.len() + p.validation.len() + p.test.len()).sum();
-        Ok(Self { left_out: dataset.len() - dealt, dataset, parts, unseen: count, split: split.name(), inputs })
+        Ok(Self { left_out: dataset.len() - dealt, dataset, parts, unseen: count, split: split.name(), inputs, preparation: None })
     }
 
     /// Each client fills gaps and standardises with what its own training rows say.
-    pub(crate) fn prepare(&mut self, columns: &[Column]) {
-        prepare(&mut self.dataset, columns, &self.parts);
+    pub(crate) fn prepare(&mut self, fields: Vec<Field>) {
+        self.preparation = Some(Preparation::make(fields, &mut self.dataset, &self.parts));
+    }
+
+    /// A few images of the first clients, if examples are images as far as the model or the pixels tell.
+    pub(crate) fn albums(&self, model: Option<&ModelConfig>) -> Vec<Album> {
+        let columns = self.dataset.features.cols();
+        let pixels = matches!(&self.dataset.features, Matrix::Bytes(bytes) if bytes.scale == 1.0 / 255.0);
+        let axes = match model.and_then(ModelConfig::image) {
+            Some(given) => axes(given, columns),
+            None if pixels => axes(None, columns),
+            None => None,
+        };
+        axes.map_or_else(Vec::new, |axes| albums(&self.parts[..self.parts.len() - self.unseen], &self.dataset, axes))
     }
 
     pub(crate) fn census(&self) -> Census {

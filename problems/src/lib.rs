@@ -5,6 +5,7 @@
 //! from the `[problem]` section of an experiment file. [`synthetic`] has functions with known answers,
 //! and [`mod@reference`] finds the minimiser that gaps are measured from.
 
+mod album;
 mod census;
 mod data_folder;
 mod dataset;
@@ -25,6 +26,7 @@ pub mod split;
 pub mod synthetic;
 mod unseen;
 
+pub use album::{Album, SHOWN, Snapshot};
 pub use census::{Census, Household};
 pub use data_folder::{DataFile, Folders, data_files, data_folder};
 pub use dataset::{Dataset, DatasetError, Examples, Lot, Targets};
@@ -34,8 +36,10 @@ pub use imports::import;
 pub use matrix::{Bytes, Csr, Dense, Indices, Matrix, MatrixError, Single};
 pub use model::{MODELS, ModelConfig, ModelError, NETWORKS};
 pub use motet_core::Card;
+pub use prepare::{Field, Form, Preparation};
 pub use problem::Problem;
 pub use problem_config::{ProblemConfig, ProblemSeed};
+pub use source::open::hexadecimal;
 pub use source::{SOURCES, Source};
 pub use split::{Extra, Partition, SPLITS, Split};
 pub use unseen::Unseen;

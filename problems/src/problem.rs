@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use motet_core::{ClientId, Devices, Input, Liars, Population, ProblemCard, Roster, Seed, Shard, Vector};
 
+use crate::album::Album;
 use crate::census::Census;
 use crate::data_folder::Folders;
 use crate::dataset::{Dataset, Examples};
 use crate::dealt::{Dealt, clients};
 use crate::error::ProblemError;
+use crate::prepare::Preparation;
 use crate::problem_config::ProblemConfig;
 use crate::source::open::open;
 use crate::source::{Material, Place};
@@ -39,6 +41,8 @@ pub struct Problem {
     pub liars: Option<Liars>,
     /// What clients run on.
     pub devices: Option<Devices>,
+    /// How fields of a table became features, where clients did that by themselves.
+    pub preparation: Option<Arc<Preparation>>,
     /// About how much memory the data take.
     pub memory_bytes: u64,
 }
@@ -118,6 +122,7 @@ impl Problem {
             groups: config.source.groups(),
             liars: config.byzantine,
             devices: config.devices,
+            preparation: None,
             memory_bytes,
         })
     }
@@ -143,6 +148,7 @@ impl Problem {
             groups: vec![],
             liars: config.byzantine,
             devices: config.devices,
+            preparation: None,
             memory_bytes: 0,
         })
     }
@@ -155,6 +161,7 @@ impl Problem {
         let census = dealt.census();
         let memory_bytes = dealt.memory_bytes();
         let (count, mut inputs) = (dealt.unseen, std::mem::take(&mut dealt.inputs));
+        let preparation = dealt.preparation.take().map(Arc::new);
         let (dataset, parts) = dealt.arranged();
         let mut fitted = model.fitted(Arc::new(Examples::new(dataset)?), seed)?;
         if let Some(path) = config.weights.as_ref().filter(|path| !path.as_os_str().is_empty()) {
@@ -177,6 +184,7 @@ impl Problem {
             groups: vec![],
             liars: config.byzantine,
             devices: config.devices,
+            preparation,
             memory_bytes,
         })
     }
@@ -185,10 +193,15 @@ impl Problem {
 impl Census {
     /// Who has what, without a model.
     pub fn of(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
+        Ok(Self::with_albums(config, folders, run)?.0)
+    }
+
+    /// Who has what, and a few images of a few clients where examples are images.
+    pub fn with_albums(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<(Self, Vec<Album>), ProblemError> {
         Ok(match Stock::gather(config, folders, run)? {
-            Stock::Functions { shards, .. } => Census::of_functions(&shards),
-            Stock::Population { start, .. } => Census { features: start.len() as u64, ..Census::of_functions(&[]) },
-            Stock::Examples(dealt) => dealt.census(),
+            Stock::Functions { shards, .. } => (Census::of_functions(&shards), Vec::new()),
+            Stock::Population { start, .. } => (Census { features: start.len() as u64, ..Census::of_functions(&[]) }, Vec::new()),
+            Stock::Examples(dealt) => (dealt.census(), dealt.albums(config.model.as_ref())),
         })
     }
 }
@@ -237,9 +250,9 @@ impl Stock {
             Material::Functions { shards, start } => Ok(Stock::Functions { shards, start }),
             Material::Population { population, start } => Ok(Stock::Population { population, start }),
             Material::Examples { dataset, inputs } => Ok(Stock::Examples(Box::new(Self::dealt(config, dataset, inputs, run)?))),
-            Material::Table { dataset, columns, inputs } => {
+            Material::Table { dataset, fields, inputs } => {
                 let mut dealt = Self::dealt(config, dataset, inputs, run)?;
-                dealt.prepare(&columns);
+                dealt.prepare(fields);
                 Ok(Stock::Examples(Box::new(dealt)))
             }
         }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::albums::{Album, sheet};
+use crate::chart::text;
 use crate::markup::Markup;
 use crate::number;
 use crate::render::page;
@@ -90,13 +92,9 @@ fn short(name: &str) -> String {
     if name.chars().count() <= NAME { name.into() } else { name.chars().take(NAME - 1).chain(['…']).collect() }
 }
 
-fn text(m: &mut Markup, x: f64, y: f64, anchor: &str, words: &str) {
-    let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
-    m.element("text", &[("x", &x), ("y", &y), ("text-anchor", &anchor), ("fill", &"currentColor"), ("font-size", &"10")], words);
-}
-
-/// A page about one problem's clients: the facts, the picture, and a table. `about` has one line per fact.
-pub fn data_page(title: &str, about: &[(String, String)], clients: &[Household]) -> String {
+/// A page about one problem's clients: the facts, the picture, images where there are some, and a table. `about` has one line per
+/// fact.
+pub fn data_page(title: &str, about: &[(String, String)], clients: &[Household], albums: &[Album]) -> String {
     page(title, |m| {
         m.open("header", &[]);
         m.element("h1", &[], title);
@@ -124,6 +122,9 @@ pub fn data_page(title: &str, about: &[(String, String)], clients: &[Household])
             );
             m.close();
             m.close();
+        }
+        if !albums.is_empty() {
+            sheet(m, albums);
         }
         write_table(m, clients);
     })

@@ -23,6 +23,7 @@
 //! [`Comparison`] is what all outputs start from: runs of one or several folders, seeds grouped, on
 //! common axes. An output is one file under `render/` and one line in [`OUTPUTS`].
 
+mod albums;
 mod chart;
 pub mod claims;
 mod clients;
@@ -41,6 +42,7 @@ mod render;
 mod results;
 mod sweep;
 
+pub use albums::{Album, Picture};
 pub use clients::{ClientLine, ClientTable, Gain, MOST_CLIENTS};
 pub use compare::{Axis, Comparison, Curve, Point};
 pub use group::{Group, Run};

@@ -1,12 +1,9 @@
 //! The page in a browser: its script runs without errors and its switches switch.
-//!
-//! Needs `chromium` on the path; says so and passes where there is none.
 
+mod chromium;
 mod sample;
 
-use std::fs;
-use std::process::{Command, Stdio};
-
+use chromium::Seen;
 use motet_report::render;
 
 /// Presses what people press and writes what came of it into the page's title.
@@ -36,22 +33,7 @@ fn switches_switch_and_nothing_is_printed_on_the_console() {
     let folder = tempfile::tempdir().unwrap();
     render(&[("sample".into(), sample::records())], folder.path()).unwrap();
     let page = folder.path().join("report.html");
-    let text = fs::read_to_string(&page).unwrap();
-    let watched = text.replacen("<body>", "<body><script>const errors = []; onerror = (e) => errors.push(e);</script>", 1);
-    fs::write(&page, watched.replacen("</body>", &format!("{PRESS}</body>"), 1)).unwrap();
-    let profile = format!("--user-data-dir={}", folder.path().join("profile").display());
-    let run = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--window-size=1300,2000", "--dump-dom", &profile])
-        .arg(format!("file://{}", page.display()))
-        .stdin(Stdio::null())
-        .output();
-    let Ok(output) = run else {
-        eprintln!("no chromium on the path: the page was not opened");
-        return;
-    };
-    let dom = String::from_utf8_lossy(&output.stdout);
-    let log = String::from_utf8_lossy(&output.stderr);
-    let title = dom.split("<title>").nth(1).and_then(|t| t.split("</title>").next()).unwrap_or_default();
+    let Some(Seen { title, log }) = chromium::open(&page, PRESS) else { return };
     let tip = title.split("tip: ").nth(1).unwrap_or_default();
     let said = title.split("; tip:").next().unwrap_or_default();
     assert_eq!(

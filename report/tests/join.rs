@@ -1,7 +1,8 @@
 //! "Should I join?": the advice follows the paired intervals, and the page shows it for each client.
 
+mod chromium;
+
 use std::fs;
-use std::process::{Command, Stdio};
 
 use motet_core::{ClientRow, Manifest, Outcome, ProblemCard, RunCard, RunSummary, Summary, UpDown};
 use motet_report::{Advice, Comparison, Records, Way, candidates, render};
@@ -93,19 +94,7 @@ const choose = (client) => document.querySelector('#join button[value="' + clien
 for (const client of ["0", "1", "2"]) { choose(client); said.push(shown().map((p) => p.querySelector(".badge").textContent)); }
 document.title = said.join("; ") + "; errors: " + errors.length;
 </script>"##;
-    let watched = text.replacen("<body>", "<body><script>const errors = []; onerror = (e) => errors.push(e);</script>", 1);
-    fs::write(&page, watched.replacen("</body>", &format!("{press}</body>"), 1)).unwrap();
-    let profile = format!("--user-data-dir={}", folder.path().join("profile").display());
-    let run = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1300,2000", "--dump-dom", &profile])
-        .arg(format!("file://{}", page.display()))
-        .stdin(Stdio::null())
-        .output();
-    let Ok(output) = run else {
-        eprintln!("no chromium on the path: the page was not opened");
-        return;
-    };
-    let dom = String::from_utf8_lossy(&output.stdout);
-    let title = dom.split("<title>").nth(1).and_then(|t| t.split("</title>").next()).unwrap_or_default();
-    assert_eq!(title, "1; ✓ join: mixture; ○ no evidence; ✗ stay alone; errors: 0");
+    let Some(seen) = chromium::open(&page, press) else { return };
+    assert_eq!(seen.title, "1; ✓ join: mixture; ○ no evidence; ✗ stay alone; errors: 0");
+    assert!(!seen.log.contains("CONSOLE"), "{}", seen.log);
 }

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
-"""Federated data of TensorFlow Federated (HDF5) or FedJAX (SQLite) as a file that `kind = "npz"` reads.
+"""Federated data of TensorFlow Federated in HDF5 as a file that `kind = "npz"` reads. (`kind = "tff"` reads SQLite files itself.)
 
     python3 tff_to_npz.py fed_emnist_train.h5 --test fed_emnist_test.h5 --out femnist.npz
-    python3 tff_to_npz.py femnist_digits_train.sqlite --out digits.npz
     python3 tff_to_npz.py shakespeare_train.h5 --x snippets --lines 80 --out shakespeare.npz
 
 The npz has x (one row an example), y, client (names) and, with --test, part (0 train, 2 test). Images with values from 0
-to 1 become bytes. HDF5 needs h5py; SQLite needs msgpack; both need numpy. SQLite: a table federated_data(client_id, data)
-whose data are FedJAX's compressed msgpack of arrays by name. Strings (--lines N) become windows of N + 1 bytes.
+to 1 become bytes. Strings (--lines N) become windows of N + 1 bytes. Needs h5py and numpy.
 """
-import argparse, sqlite3, zlib
+import argparse
 import numpy as np
 
 
@@ -20,23 +18,8 @@ def hdf5(path):
             yield name, {key: np.asarray(value) for key, value in client.items()}
 
 
-def unpacked(code, data):
-    """FedJAX writes an array as an extension of msgpack: shape, type, bytes."""
-    import msgpack
-    shape, dtype, buffer = msgpack.unpackb(data, raw=False)
-    return np.frombuffer(buffer, dtype=dtype).reshape(shape)
-
-
-def sqlite(path):
-    import msgpack
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as base:
-        for name, data in base.execute("SELECT client_id, data FROM federated_data ORDER BY rowid"):
-            name = name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
-            yield name, msgpack.unpackb(zlib.decompress(data), raw=False, ext_hook=unpacked)
-
-
 def rows(path, x, y, lines):
-    for name, client in (sqlite if path.endswith((".sqlite", ".db")) else hdf5)(path):
+    for name, client in hdf5(path):
         if lines:
             text = b"".join(s if isinstance(s, bytes) else s.encode() for s in client[x].ravel())
             text = np.frombuffer(text, dtype=np.uint8)

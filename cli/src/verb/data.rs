@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use motet_problems::{Census, Folders, Household, data_files, data_folder};
+use motet_problems::{Album, Census, Folders, Household, Snapshot, data_files, data_folder};
 use serde_json::json;
 
 use super::console::Console;
@@ -40,7 +40,7 @@ enum What {
     Show {
         /// The experiment, or the name of a bundled one
         experiment: PathBuf,
-        /// Draw it: a page (.html) or only the picture of labels (.svg)
+        /// Draw it: a page (.html), with some images where examples are images, or only the picture of labels (.svg)
         #[arg(long, value_name = "FILE")]
         picture: Option<PathBuf>,
         #[command(flatten)]
@@ -99,13 +99,15 @@ fn document(path: &Path) -> Result<Document, Error> {
 fn show(path: &Path, picture: Option<&Path>, how: &HowArgs, console: Console) -> Result<bool, Error> {
     let experiment = how.experiment(document(path)?)?;
     let folders = Folders::beside(&experiment.document.folder);
-    let mut shown = vec![];
+    let (mut shown, mut images) = (vec![], vec![]);
     for variant in &experiment.problems {
-        let census = Census::of(&variant.config, &folders, experiment.seeds[0]);
-        shown.push(census.map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?);
+        let found = Census::with_albums(&variant.config, &folders, experiment.seeds[0]);
+        let (census, albums) = found.map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?;
+        shown.push(census);
+        images.push(albums);
     }
-    if let (Some(file), Some(census)) = (picture, shown.first()) {
-        draw(census, &experiment.name, file)?;
+    if let (Some(file), Some(census), Some(albums)) = (picture, shown.first(), images.first()) {
+        draw(census, albums, &experiment.name, file)?;
         console.aside(&format!("drawn: {}", file.display()));
     }
     console.result(&json!(shown), || shown.iter().map(page).collect::<Vec<_>>().join("\n"));
@@ -113,7 +115,7 @@ fn show(path: &Path, picture: Option<&Path>, how: &HowArgs, console: Console) ->
 }
 
 /// Writes the page, or the picture alone.
-fn draw(census: &Census, name: &str, file: &Path) -> Result<(), Error> {
+fn draw(census: &Census, albums: &[Album], name: &str, file: &Path) -> Result<(), Error> {
     let clients: Vec<motet_report::Household> = census.clients.iter().enumerate().map(household).collect();
     let content = match file.extension().and_then(|extension| extension.to_str()) {
         Some("svg") => motet_report::label_map(&clients, name),
@@ -122,11 +124,21 @@ fn draw(census: &Census, name: &str, file: &Path) -> Result<(), Error> {
                 vec![("clients".to_owned(), census.clients.len().to_string()), ("features".to_owned(), census.features.to_string())];
             facts.extend(census.heterogeneity.map(|h| ("heterogeneity of labels".to_owned(), format!("{h:.3}"))));
             facts.push(("examples left out".to_owned(), census.left_out.to_string()));
-            motet_report::data_page(name, &facts, &clients)
+            let albums: Vec<motet_report::Album> = albums.iter().map(|album| sheet(album, &clients)).collect();
+            motet_report::data_page(name, &facts, &clients, &albums)
         }
         _ => return Err(Error::Unknown(format!("--picture {}: name a file that ends in .html or .svg", file.display()))),
     };
     fs::write(file, content).map_err(|source| Error::Write { path: file.to_path_buf(), source })
+}
+
+fn sheet(album: &Album, clients: &[motet_report::Household]) -> motet_report::Album {
+    let picture = |shot: &Snapshot| motet_report::Picture {
+        png: shot.png.clone(),
+        size: shot.size,
+        words: shot.label.map_or_else(|| "no label".to_owned(), |label| format!("label {label}")),
+    };
+    motet_report::Album { name: clients[album.client].name.clone(), pictures: album.pictures.iter().map(picture).collect() }
 }
 
 fn household((number, client): (usize, &Household)) -> motet_report::Household {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use motet_core::Vector;
-use motet_problems::{Dataset, Examples, Matrix, Source, Targets};
+use motet_problems::{Dataset, Examples, Matrix, Preparation, Source, Targets};
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use crate::models::{PASSPORT, Passport};
 /// Apply a saved model to examples in CSV or LIBSVM.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  motet predict runs/demo/models/3-flix-alpha=0.5-seed1.safetensors patients.csv --client 2 > predictions.csv\n\nCSV: one line for each example, one column for each feature in the order of training; a first line of names is skipped."
+    after_help = "Examples:\n  motet predict runs/demo/models/3-flix-alpha=0.5-seed1.safetensors patients.csv --client 2 > predictions.csv\n\nCSV: one line for each example, one column for each feature in the order of training; a first line of names is skipped. Models of tables (`table`, `heart-disease`): a first line of names, which say what is what; gaps, words and scales are as in training, with the mean and deviation of the client's training rows (--client), or of the given examples."
 )]
 pub struct PredictArgs {
     /// A file of models: `RUN/models/*.safetensors`
@@ -38,10 +38,16 @@ impl PredictArgs {
     pub fn execute(&self, console: Console) -> Result<bool, Error> {
         let bytes = fs::read(&self.model).map_err(|e| wrong(&self.model, e))?;
         let (passport, x) = self.open(&bytes)?;
-        let features = if self.data.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv")) {
-            self.table(&passport)?
-        } else {
-            self.libsvm(&passport)?
+        let csv = self.data.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+        let features = match &passport.preparation {
+            Some(preparation) if csv => self.prepared(preparation, console)?,
+            Some(_) => {
+                let message =
+                    "the model was trained on a table, whose gaps and scales its clients see to: name a .csv file with its columns";
+                return Err(wrong(&self.data, message));
+            }
+            None if csv => self.table(&passport)?,
+            None => self.libsvm(&passport)?,
         };
         let count = features.rows();
         // The answers are not known: any will do, they only say what kind they are.
@@ -58,12 +64,18 @@ impl PredictArgs {
                 format!("its model has {} numbers, a {} on these examples {dim}", x.len(), passport.model.card().name),
             ));
         }
+        let name = passport.model.card().name;
+        let objective = passport.model.objective(&examples, 0..count).map_err(|e| wrong(&self.model, e))?;
+        if objective.buffers().is_some() {
+            let message = format!(
+                "this {name} normalises by running statistics, which stay with the clients and are in no file of models: \
+                 train it with `norm = \"group\"`, which needs none"
+            );
+            return Err(wrong(&self.model, message));
+        }
         let exam = passport.model.exam(&examples, 0..count).map_err(|e| wrong(&self.model, e))?;
         let Some(scores) = exam.scores(&x) else {
-            return Err(wrong(
-                &self.model,
-                format!("a {} says nothing of single examples, or needs running statistics", passport.model.card().name),
-            ));
+            return Err(wrong(&self.model, format!("a {name} says nothing of single examples")));
         };
         let said: Vec<Said> = scores.chunks(scores.len() / count.max(1)).map(|scores| Said::of(scores, passport.classes)).collect();
         console.result(&said.iter().map(Said::json).collect::<Vec<_>>(), || {
@@ -96,6 +108,25 @@ impl PredictArgs {
             other => return Err(wrong(&self.model, format!("{name} is {other:?}, not numbers of 32 or 64 bits"))),
         };
         Ok((passport, x))
+    }
+
+    /// The fields of a table, made features as the client made its own.
+    fn prepared(&self, preparation: &Preparation, console: Console) -> Result<Matrix, Error> {
+        let text = fs::read(&self.data).map_err(|e| wrong(&self.data, e))?;
+        let file = self.data.display().to_string();
+        let features = preparation.features(&text, &file, self.client.map(|client| client as usize));
+        let features = features.map_err(|e| Error::Unknown(e.to_string()))?;
+        if self.client.is_none() {
+            if features.rows() < 2 {
+                let message = "one example alone has no mean and deviation: say whose with --client, or give more";
+                return Err(wrong(&self.data, message));
+            }
+            console.aside(&format!(
+                "gaps and scales: by these {} examples, as of a client who joins; --client takes what a client's training rows said",
+                features.rows()
+            ));
+        }
+        Ok(features)
     }
 
     fn libsvm(&self, passport: &Passport) -> Result<Matrix, Error> {

@@ -28,6 +28,7 @@ mod tags;
 pub(crate) use fitted::Fitted;
 pub use logistic::{Logistic, Smoothness};
 pub use mean::MeanEstimation;
+pub(crate) use network::axes;
 pub use network::{Activation, Augment, BertClassifier, Channels, CharModel, Cnn, CnnDropout, Mlp, Norm, Normalise, ResNet, WordModel};
 pub use one_vs_rest::OneVsRest;
 pub use ridge::Ridge;
@@ -121,6 +122,16 @@ impl ModelConfig {
     /// Name, purpose and parameters.
     pub fn card(&self) -> Card {
         self.model().card()
+    }
+
+    /// Does it take images, and if so, with which axes, where it was told?
+    pub(crate) fn image(&self) -> Option<Option<[usize; 3]>> {
+        match self {
+            ModelConfig::Cnn(model) => Some(model.image),
+            ModelConfig::CnnDropout(model) => Some(model.image),
+            ModelConfig::ResNet(model) => Some(model.image),
+            _ => None,
+        }
     }
 
     /// d on these examples; an error if the model cannot be fitted to them.

@@ -5,7 +5,7 @@ use motet_nn::elementary::{sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, many_classes};
-use super::linear::{Curvature, Linear, Loss, Shape};
+use super::linear::{Curvature, Linear, Loss, PARAMETERS, Shape};
 use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range};
 
 /// f(X) = 1/(mC) Σ_c Σⱼ log(1 + exp(−b_{jc} x_cᵀaⱼ)) + (λ/2)|X|², where b_{jc} is +1 if example j is of class c
@@ -23,10 +23,7 @@ impl Model for OneVsRest {
     const CARD: Card = Card {
         name: "one-vs-rest",
         about: "one logistic regression per class, losses averaged over classes; any number of classes",
-        parameters: &[
-            ("l2", "strength of the quadratic regulariser; 0 unless told"),
-            ("intercept", "a column of ones in front, regularised like the others; false unless told"),
-        ],
+        parameters: PARAMETERS,
     };
 
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {

@@ -4,7 +4,7 @@ use motet_core::NonNegative;
 use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, regression};
-use super::linear::{Curvature, Linear, Loss, Shape};
+use super::linear::{Curvature, Linear, Loss, PARAMETERS, Shape};
 use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range};
 
 /// f(x) = 1/(2m) Σ (aⱼᵀx − bⱼ)² + (λ/2)|x|²
@@ -18,14 +18,7 @@ pub struct Ridge {
 }
 
 impl Model for Ridge {
-    const CARD: Card = Card {
-        name: "ridge",
-        about: "least squares with an l2 regulariser; predicts numbers",
-        parameters: &[
-            ("l2", "strength of the quadratic regulariser; 0 unless told"),
-            ("intercept", "a column of ones in front, regularised like the others; false unless told"),
-        ],
-    };
+    const CARD: Card = Card { name: "ridge", about: "least squares with an l2 regulariser; predicts numbers", parameters: PARAMETERS };
 
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
         Ok(self.shape(data).dim())

@@ -5,7 +5,7 @@ use motet_nn::elementary::{exp, ln};
 use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, many_classes};
-use super::linear::{Curvature, Linear, Loss, Shape};
+use super::linear::{Curvature, Linear, Loss, PARAMETERS, Shape};
 use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range};
 
 /// f(X) = (1/m) Σ (log Σ_c exp(x_cᵀaⱼ) − x_{yⱼ}ᵀaⱼ) + (λ/2)|X|²; the coefficients x_c of one class lie together.
@@ -22,10 +22,7 @@ impl Model for Softmax {
     const CARD: Card = Card {
         name: "softmax",
         about: "multinomial logistic regression with an l2 regulariser; any number of classes",
-        parameters: &[
-            ("l2", "strength of the quadratic regulariser; 0 unless told"),
-            ("intercept", "a column of ones in front, regularised like the others; false unless told"),
-        ],
+        parameters: PARAMETERS,
     };
 
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {

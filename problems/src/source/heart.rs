@@ -20,7 +20,7 @@ use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
 use crate::keys::keys;
 use crate::matrix::{Dense, Matrix};
-use crate::prepare::Column;
+use crate::prepare::{Field, Form};
 
 keys! {
     /// Heart disease in four hospitals, 22 features; each hospital fills gaps and standardises by itself.
@@ -56,32 +56,42 @@ pub enum Diagnosis {
 }
 
 /// What a field is.
-enum Field {
+enum Kind {
     /// A number; of some, 0 means that nobody measured it.
     Number { zero_is_gap: bool },
     /// One of these.
-    Kind(&'static [f64]),
+    OneOf(&'static [f64]),
 }
 
-const fn measured(zero_is_gap: bool) -> Field {
-    Field::Number { zero_is_gap }
+const fn measured(zero_is_gap: bool) -> Kind {
+    Kind::Number { zero_is_gap }
 }
 
-const FIELDS: [(&str, Field); 13] = [
+const FIELDS: [(&str, Kind); 13] = [
     ("age", measured(false)),
     ("sex", measured(false)),
-    ("cp", Field::Kind(&[1.0, 2.0, 3.0, 4.0])),
+    ("cp", Kind::OneOf(&[1.0, 2.0, 3.0, 4.0])),
     ("trestbps", measured(true)),
     ("chol", measured(true)),
     ("fbs", measured(false)),
-    ("restecg", Field::Kind(&[0.0, 1.0, 2.0])),
+    ("restecg", Kind::OneOf(&[0.0, 1.0, 2.0])),
     ("thalach", measured(false)),
     ("exang", measured(false)),
     ("oldpeak", measured(false)),
-    ("slope", Field::Kind(&[1.0, 2.0, 3.0])),
+    ("slope", Kind::OneOf(&[1.0, 2.0, 3.0])),
     ("ca", measured(false)),
-    ("thal", Field::Kind(&[3.0, 6.0, 7.0])),
+    ("thal", Kind::OneOf(&[3.0, 6.0, 7.0])),
 ];
+
+impl Kind {
+    fn named(&self, name: &str) -> Field {
+        let (form, zero_is_gap) = match self {
+            Kind::Number { zero_is_gap } => (Form::Scaled, *zero_is_gap),
+            Kind::OneOf(kinds) => (Form::Words(kinds.iter().map(f64::to_string).collect()), false),
+        };
+        Field { name: name.into(), form, zero_is_gap }
+    }
+}
 
 impl HeartDisease {
     pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
@@ -105,18 +115,13 @@ impl HeartDisease {
                 return Err(ProblemError::NoExamples { file });
             }
         }
-        let columns: Vec<Column> = FIELDS
-            .iter()
-            .flat_map(|(_, field)| match field {
-                Field::Number { .. } => vec![Column::Scaled],
-                Field::Kind(kinds) => vec![Column::Plain; kinds.len()],
-            })
-            .collect();
-        let features = Matrix::Dense(Dense { cols: columns.len(), values });
+        let fields: Vec<Field> = FIELDS.iter().map(|(name, kind)| kind.named(name)).collect();
+        let cols = fields.iter().map(|field| field.form.columns()).sum();
+        let features = Matrix::Dense(Dense { cols, values });
         let classes = if self.target == Diagnosis::Ill { 2 } else { 5 };
         let targets = Targets::Classes { labels, classes };
         let dataset = Dataset::new(features, targets).from_clients(keys).named(self.hospitals.clone());
-        Ok(Material::Table { dataset, columns, inputs })
+        Ok(Material::Table { dataset, fields, inputs })
     }
 
     /// Appends a patient's features and gives his class.
@@ -125,11 +130,11 @@ impl HeartDisease {
         if fields.len() != FIELDS.len() + 1 {
             return Err(format!("{} fields where there should be {}", fields.len(), FIELDS.len() + 1));
         }
-        for ((name, field), written) in FIELDS.iter().zip(&fields) {
+        for ((name, kind), written) in FIELDS.iter().zip(&fields) {
             let value = number(name, written)?;
-            match field {
-                Field::Number { zero_is_gap } => values.push(value.filter(|v| !(*zero_is_gap && *v == 0.0)).unwrap_or(f64::NAN)),
-                Field::Kind(kinds) => {
+            match kind {
+                Kind::Number { zero_is_gap } => values.push(value.filter(|v| !(*zero_is_gap && *v == 0.0)).unwrap_or(f64::NAN)),
+                Kind::OneOf(kinds) => {
                     if let Some(value) = value.filter(|v| !kinds.contains(v)) {
                         return Err(format!("{name} = {value} is none of {kinds:?}"));
                     }

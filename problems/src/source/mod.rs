@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
-use crate::prepare::Column;
+use crate::prepare::Field;
 use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
 pub use cifar::{Cifar, LabelLevel};
 pub use curvatures::Curvatures;
@@ -59,6 +59,7 @@ pub use shakespeare::{Shakespeare, Speech};
 pub use sine::Sine;
 pub use stackexchange::{PostForm, StackExchange, Weigh};
 pub use synthetic::Synthetic;
+pub(crate) use table::raw_rows;
 pub use table::{Table, TargetKind};
 pub use tags::SyntheticTags;
 pub use text::SyntheticText;
@@ -85,8 +86,8 @@ pub(crate) enum Material {
     Table {
         /// All of them, gaps as NaN.
         dataset: Dataset,
-        /// What is to be done with each column.
-        columns: Vec<Column>,
+        /// What is to be done with each field.
+        fields: Vec<Field>,
         /// The files they came from.
         inputs: Vec<Input>,
     },

@@ -81,6 +81,7 @@ fn unpack(packed: Vec<u8>) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-pub(crate) fn hexadecimal(digest: &[u8]) -> String {
+/// Two digits a byte.
+pub fn hexadecimal(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -45,6 +45,9 @@ fn targets_are_classes_or_numbers_as_told() {
     assert_eq!(error, "t.csv, line 2: `yes` of column `kind` is no number");
 }
 
+const WITHOUT_PARQUET: &str =
+    "t.parquet, first bytes: this is Parquet, which this program was built without (cargo build --features parquet)";
+
 #[test]
 fn damaged_tables_are_named_with_the_line_or_the_column() {
     let folder = folder_with(&[
@@ -64,7 +67,7 @@ fn damaged_tables_are_named_with_the_line_or_the_column() {
         ("latin.csv", "", "latin.csv, line 2: this is no UTF-8 text"),
         ("head.csv", "", "head.csv: no examples in this file"),
         ("many.csv", r#", "most_categories": 2"#, "column `x`: 3 different words, more than most_categories = 2"),
-        ("t.parquet", "", "t.parquet, "),
+        ("t.parquet", "", if cfg!(feature = "parquet") { "t.parquet, Parquet footer: " } else { WITHOUT_PARQUET }),
         ("good.csv", r#", "drop": ["y"]"#, "[problem] source.drop = \"y\": the columns are `x`"),
         ("good.csv", r#", "separator": "é""#, "[problem] source.separator = 'é': one ASCII character"),
     ];

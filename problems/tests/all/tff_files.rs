@@ -56,6 +56,7 @@ fn tff(file: &Path, rows: &[(&str, &str, Vec<u8>)]) {
     let base = Connection::open(file).unwrap();
     base.execute_batch(
         "CREATE TABLE examples (split_name TEXT NOT NULL, client_id TEXT NOT NULL, serialized_example_proto BLOB NOT NULL);
+         CREATE INDEX idx_client_id_split ON examples (split_name, client_id);
          CREATE TABLE client_metadata (client_id TEXT NOT NULL, split_name TEXT NOT NULL, num_examples INTEGER NOT NULL);",
     )
     .unwrap();
@@ -133,8 +134,9 @@ fn emnist_of_tensorflow_federated_has_writers_and_named_splits() {
     assert_eq!((found.features, found.labels.len(), clients), (3, 62, vec![("f0001_41", 1, 1), ("f0002_41", 2, 0)]));
     let data = examples(json!({"kind": "tff", "path": file, "train": "all_train"}));
     let Matrix::Bytes(pixels) = &data.features else { panic!("k/255 stay bytes") };
-    assert_eq!((pixels.row(0), pixels.row(1)), (&[255, 51, 255][..], &[0, 102, 153][..]));
-    assert_eq!((data.keys.as_deref(), data.lots), (Some(&[1, 0, 1][..]), None));
+    // By client, as the file's index has them.
+    assert_eq!((pixels.row(0), pixels.row(1)), (&[0, 102, 153][..], &[255, 51, 255][..]));
+    assert_eq!((data.keys.as_deref(), data.lots), (Some(&[0, 1, 1][..]), None));
     // The first client by name alone.
     let one = census(folder.path(), json!({"kind": "tff", "path": "emnist_all.sqlite", "train": "all_train", "clients": 1})).unwrap();
     assert_eq!((one.clients.len(), one.clients[0].train), (1, 1));
@@ -193,13 +195,13 @@ fn shakespeare_and_stack_overflow_become_what_their_own_sources_make_of_them() {
     );
     let bag = examples(json!({"kind": "tff", "path": file, "test": "test", "words": 3, "tags": 2, "weigh": "share"}));
     // Most frequent to train on: the (3), index and join (2 each); tags join, then mysql by the alphabet.
-    let expected = [1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25];
+    let expected = [0.5, 0.25, 0.25, 1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.25, 0.25, 0.25];
     assert_eq!(bag.features.to_dense().values, expected);
-    assert_eq!(bag.targets, Targets::Tags { starts: vec![0, 2, 3, 4], tags: vec![0, 1, 0, 0], classes: 2 });
-    assert_eq!((bag.names, bag.keys), (vec!["12".to_owned(), "7".to_owned()], Some(vec![1, 0, 1])));
+    assert_eq!(bag.targets, Targets::Tags { starts: vec![0, 1, 3, 4], tags: vec![0, 0, 1, 0], classes: 2 });
+    assert_eq!((bag.names, bag.keys), (vec!["12".to_owned(), "7".to_owned()], Some(vec![0, 1, 1])));
     let sentences = examples(json!({"kind": "tff", "path": file, "form": "sentences", "words": 2, "length": 2}));
     // Titles are no sentences: the (2), index (2); 3 unknown, 4 begin, 5 end.
-    assert_eq!(sentences.features.to_dense().values[..8], [4.0, 3.0, 2.0, 5.0, 4.0, 2.0, 1.0, 5.0]);
+    assert_eq!(sentences.features.to_dense().values[..8], [4.0, 2.0, 1.0, 5.0, 4.0, 3.0, 3.0, 5.0]);
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn axes(m: &mut Markup, map: &MeritMap, height: f64) {
 }
 
 /// Words at a place of a map.
-pub(super) fn text(m: &mut Markup, x: f64, y: f64, anchor: &str, words: &str) {
+pub(crate) fn text(m: &mut Markup, x: f64, y: f64, anchor: &str, words: &str) {
     let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
     m.element("text", &[("x", &x), ("y", &y), ("text-anchor", &anchor), ("fill", &"currentColor"), ("font-size", &"11")], words);
 }

@@ -11,7 +11,7 @@ mod theme;
 mod trace;
 
 pub(crate) use cells::Cells;
-pub(crate) use heat::heat;
+pub(crate) use heat::{heat, text};
 pub(crate) use legend::sample;
 pub(crate) use level::Level;
 pub(crate) use lines::{Draw, Line, Mark, Note, Plot};

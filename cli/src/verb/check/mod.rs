@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use motet_core::{Direction, Host, Plan, ProblemCard, Promise, Rhythm, Seed, Trained, Wire, train};
+use motet_core::{Algorithm, Direction, Host, Outcome, Plan, ProblemCard, Promise, Rhythm, Seed, TrainError, Trained, Wire, train};
 use motet_methods::{Method, Visitor};
 use motet_runtime::{Pool, Threads};
 use serde::Serialize;
@@ -49,6 +49,34 @@ struct Estimate {
     seconds: f64,
     bytes: [u64; 2],
     needs: Needs,
+    /// Why the trial did not get to its end, if it did not.
+    trouble: Option<Trouble>,
+}
+
+/// A trial that went wrong.
+#[derive(Serialize)]
+struct Trouble {
+    reason: String,
+    /// Will the run itself fail? Divergence is a result, and its rounds still tell the cost.
+    fatal: bool,
+}
+
+impl Trouble {
+    fn of<A: Algorithm>(trial: &Result<Trained<A>, TrainError>) -> Option<Self> {
+        match trial {
+            Err(error) => {
+                let causes = std::iter::successors(Some(error as &dyn std::error::Error), |cause| cause.source());
+                Some(Self { reason: causes.map(ToString::to_string).collect::<Vec<_>>().join(": "), fatal: true })
+            }
+            Ok(Trained { outcome: Outcome::Finished | Outcome::Stopped { .. } | Outcome::Interrupted { .. }, .. }) => None,
+            Ok(Trained { outcome, .. }) => Some(Self { reason: outcome.to_string(), fatal: matches!(outcome, Outcome::Failed { .. }) }),
+        }
+    }
+
+    fn line(&self) -> String {
+        let unknown = if self.fatal { "; what a run costs and needs is not known" } else { "" };
+        format!("  trial: {}{unknown}\n", self.reason)
+    }
 }
 
 impl CheckArgs {
@@ -88,7 +116,7 @@ impl CheckArgs {
         let needs: Vec<Needs> = estimates.iter().map(|e| e.needs).collect();
         let folder = self.how.out.as_deref().filter(|out| out.exists()).unwrap_or(Path::new("."));
         match preflight::misfit(memory, &needs, folder) {
-            None => Ok(true),
+            None => Ok(!estimates.iter().any(|e| e.trouble.as_ref().is_some_and(|trouble| trouble.fatal))),
             Some(reason) => Err(Error::Unfit { file: experiment.document.file.clone(), reason }),
         }
     }
@@ -115,12 +143,13 @@ impl Visitor for Trial<'_> {
             let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(rounds, seed) };
             let mut fleet = Threads::new(host.clone(), Arc::clone(self.pool));
             let began = Instant::now();
-            // A trial that fails still took its time; the run itself will say why.
-            let trained = train(&*method, problem.start.clone(), &plan, &mut fleet, &mut Vec::new()).ok();
+            let trained = train(&*method, problem.start.clone(), &plan, &mut fleet, &mut Vec::new());
+            // A trial that fails still took its time.
             let spent = trained.as_ref().map(|t| t.ledger.clone()).unwrap_or_default();
             (began.elapsed().as_secs_f64(), spent.total(Direction::Up).bytes, spent.total(Direction::Down).bytes, trained)
         };
-        run(0); // local solves are made here, once
+        // Local solves are made here, once; what fails here fails again below.
+        let _ = run(0);
         let (none, some) = (run(0), run(TRIAL.min(self.rounds)));
         let seen = |trained: &Trained<M>| Seen {
             roster: problem.population.roster(),
@@ -149,6 +178,7 @@ impl Visitor for Trial<'_> {
             seconds: seconds_per_round * self.rounds as f64,
             bytes: bytes_per_round.map(|b| b * self.rounds),
             needs,
+            trouble: Trouble::of(&some.3),
         }
     }
 }
@@ -178,6 +208,9 @@ fn page(experiment: &Experiment, problems: &[ProblemCard], accelerations: &str, 
         }
         if let Some(trade) = &e.budget {
             text.push_str(&format!("{}\n", trade.line()));
+        }
+        if let Some(trouble) = &e.trouble {
+            text.push_str(&trouble.line());
         }
         let [up, down] = e.bytes;
         text.push_str(&format!(

@@ -15,22 +15,28 @@ pub(super) fn pixels(
     Pixels::new(model, &image(model, given, data)?.0, normalise, augment)
 }
 
-/// Height, width and channels: as given, or of square images with one channel or three.
-fn image(model: &'static str, given: Option<[usize; 3]>, data: &Examples) -> Result<Shape, ModelError> {
-    let columns = data.features().cols();
+/// Height, width and channels: as given, or of square images with one channel or three. None if numbers of a row are not as many.
+pub(crate) fn axes(given: Option<[usize; 3]>, columns: usize) -> Option<[usize; 3]> {
     let square = |channels: usize| {
         let side = (columns as f64 / channels as f64).sqrt() as usize;
-        (side > 0 && side * side * channels == columns).then_some([side, side, channels])
+        [side, side, channels]
     };
+    let fits = |axes: &[usize; 3]| columns > 0 && axes.iter().product::<usize>() == columns;
     match given {
-        Some(axes) if axes.iter().product::<usize>() == columns && columns > 0 => Ok(Shape(axes.to_vec())),
-        Some(axes) => Err(ModelError::Image { model, columns, given: format!("{} x {} x {} numbers", axes[0], axes[1], axes[2]) }),
-        None => square(1).or_else(|| square(3)).map(|axes| Shape(axes.to_vec())).ok_or_else(|| ModelError::Image {
-            model,
-            columns,
-            given: "square images with 1 or 3 channels".into(),
-        }),
+        Some(axes) => Some(axes).filter(fits),
+        None => Some(square(1)).filter(fits).or_else(|| Some(square(3)).filter(fits)),
     }
+}
+
+fn image(model: &'static str, given: Option<[usize; 3]>, data: &Examples) -> Result<Shape, ModelError> {
+    let columns = data.features().cols();
+    axes(given, columns).map(|axes| Shape(axes.to_vec())).ok_or_else(|| {
+        let given = given.map_or_else(
+            || "square images with 1 or 3 channels".to_owned(),
+            |axes| format!("{} x {} x {} numbers", axes[0], axes[1], axes[2]),
+        );
+        ModelError::Image { model, columns, given }
+    })
 }
 
 /// The axes of what comes in.

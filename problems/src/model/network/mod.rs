@@ -17,6 +17,7 @@ use motet_nn::{Inputs, Model as Layers, Workspace};
 
 pub use bert::BertClassifier;
 pub use cnn::{Cnn, CnnDropout};
+pub(crate) use image::axes;
 pub use language::{CharModel, WordModel};
 pub use mlp::{Activation, Mlp};
 pub use pixels::{Augment, Channels, Normalise};

@@ -8,7 +8,7 @@ use super::{Table, TargetKind};
 use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
 use crate::matrix::{Dense, Matrix};
-use crate::prepare::Column;
+use crate::prepare::{Field, Form};
 use crate::source::Material;
 use crate::source::open::shown;
 
@@ -90,28 +90,26 @@ pub(super) fn assemble(table: &Table, mut cells: Cells, file: &str, input: Input
     for name in &table.categories {
         named.push((name.clone(), cells.take("source.categories", name)?));
     }
-    let mut parts: Vec<(Column, Vec<f64>)> = vec![];
-    let kind = if table.standardise { Column::Scaled } else { Column::Number };
-    for (name, column) in cells.names.iter().zip(cells.columns) {
+    let (mut made, most) = (Made::default(), table.most_categories.get() as usize);
+    let form = if table.standardise { Form::Scaled } else { Form::Number };
+    for (name, column) in cells.names.into_iter().zip(cells.columns) {
         match numbers(&column) {
-            Some(values) => parts.push((kind, values)),
-            None => parts.extend(one_hot(&column, name, file, table.most_categories.get() as usize)?),
+            Some(values) => made.add(name, form.clone(), vec![values]),
+            None => made.words(name, &column, file, most)?,
         }
     }
     for (name, column) in named {
-        parts.extend(one_hot(&column, &name, file, table.most_categories.get() as usize)?);
+        made.words(name, &column, file, most)?;
     }
-    let rows = target.len();
-    let values = (0..rows).flat_map(|row| parts.iter().map(move |(_, values)| values[row])).collect();
-    let features = Matrix::Dense(Dense { cols: parts.len(), values });
-    let columns = parts.into_iter().map(|(column, _)| column).collect();
+    let Made { fields, columns } = made;
+    let features = Matrix::Dense(by_rows(&columns, target.len()));
     let targets = targets(&target, table, file, first)?;
     let mut dataset = Dataset::new(features, targets);
     if let (Some(owners), Some(column)) = (owners, &table.client) {
         let (keys, names) = natural(&owners);
         dataset = dataset.from_clients(keys).named(names.into_iter().map(|name| format!("{column} {name}")).collect());
     }
-    Ok(Material::Table { dataset, columns, inputs: vec![input] })
+    Ok(Material::Table { dataset, fields, inputs: vec![input] })
 }
 
 /// A column without gaps.
@@ -124,7 +122,7 @@ fn present(column: Vec<Option<String>>, name: &str, file: &str, first: usize) ->
     column.into_iter().enumerate().map(|(row, field)| field.ok_or_else(|| gap(row))).collect()
 }
 
-fn number(field: &str) -> Option<f64> {
+pub(super) fn number(field: &str) -> Option<f64> {
     field.parse().ok().filter(|v: &f64| v.is_finite())
 }
 
@@ -133,15 +131,36 @@ fn numbers(column: &[Option<String>]) -> Option<Vec<f64>> {
     column.iter().map(|field| field.as_deref().map_or(Some(f64::NAN), number)).collect()
 }
 
-/// A column of 0 and 1 for each word.
-fn one_hot(column: &[Option<String>], name: &str, file: &str, most: usize) -> Result<Vec<(Column, Vec<f64>)>, ProblemError> {
-    let different: BTreeSet<&str> = column.iter().flatten().map(String::as_str).collect();
-    if different.len() > most {
-        let what = format!("{} different words, more than most_categories = {most}; `drop` leaves a column out", different.len());
-        return Err(ProblemError::Odd { file: file.into(), place: format!("column `{name}`"), what });
+/// Fields and the columns that became of them.
+#[derive(Default)]
+struct Made {
+    fields: Vec<Field>,
+    columns: Vec<Vec<f64>>,
+}
+
+impl Made {
+    fn add(&mut self, name: String, form: Form, columns: Vec<Vec<f64>>) {
+        self.fields.push(Field { name, form, zero_is_gap: false });
+        self.columns.extend(columns);
     }
-    let flags = |word: &str| column.iter().map(|field| f64::from(u8::from(field.as_deref() == Some(word)))).collect();
-    Ok(different.into_iter().map(|word| (Column::Plain, flags(word))).collect())
+
+    /// A column of 0 and 1 for each word.
+    fn words(&mut self, name: String, column: &[Option<String>], file: &str, most: usize) -> Result<(), ProblemError> {
+        let different: BTreeSet<&str> = column.iter().flatten().map(String::as_str).collect();
+        if different.len() > most {
+            let what = format!("{} different words, more than most_categories = {most}; `drop` leaves a column out", different.len());
+            return Err(ProblemError::Odd { file: file.into(), place: format!("column `{name}`"), what });
+        }
+        let flags = |word: &str| column.iter().map(|field| f64::from(u8::from(field.as_deref() == Some(word)))).collect();
+        let columns = different.iter().map(|word| flags(word)).collect();
+        self.add(name, Form::Words(different.into_iter().map(str::to_owned).collect()), columns);
+        Ok(())
+    }
+}
+
+/// Columns as the rows of a matrix.
+pub(super) fn by_rows(columns: &[Vec<f64>], rows: usize) -> Dense {
+    Dense { cols: columns.len(), values: (0..rows).flat_map(|row| columns.iter().map(move |values| values[row])).collect() }
 }
 
 /// Clients in order of their numbers, or of their names if some are none.

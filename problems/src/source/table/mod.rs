@@ -3,6 +3,7 @@
 //! Columns of numbers stay numbers; each client fills its gaps and standardises with its own training rows ([`crate::prepare`]).
 //! Columns of words become one column of 0 and 1 for each different word, none of them set where the word is missing.
 
+mod again;
 mod columns;
 
 use std::num::NonZeroU32;
@@ -14,6 +15,7 @@ use super::open::{Opened, name_of, open};
 use super::{Material, Place};
 use crate::error::ProblemError;
 use crate::keys::keys;
+pub(crate) use again::raw_rows;
 use columns::{Cells, assemble};
 
 keys! {

@@ -1,0 +1,33 @@
+//! A page in a browser, with somebody who presses things.
+//!
+//! Needs `chromium` on the path; says so where there is none.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What came of it: the page's title, in which the script says what it saw, and what the browser printed.
+pub(crate) struct Seen {
+    pub(crate) title: String,
+    pub(crate) log: String,
+}
+
+/// Opens a page with a script at its end, which finds faults of the page in `errors`; none without a browser.
+pub(crate) fn open(page: &Path, script: &str) -> Option<Seen> {
+    let text = fs::read_to_string(page).expect("the page was written");
+    let watched = text.replacen("<body>", "<body><script>const errors = []; onerror = (e) => errors.push(e);</script>", 1);
+    fs::write(page, watched.replacen("</body>", &format!("{script}</body>"), 1)).expect("the page can be written again");
+    let profile = format!("--user-data-dir={}", page.with_file_name("profile").display());
+    let run = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--window-size=1300,2000", "--dump-dom", &profile])
+        .arg(format!("file://{}", page.display()))
+        .stdin(Stdio::null())
+        .output();
+    let Ok(output) = run else {
+        eprintln!("no chromium on the path: the page was not opened");
+        return None;
+    };
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let title = dom.split("<title>").nth(1).and_then(|t| t.split("</title>").next()).unwrap_or_default().to_owned();
+    Some(Seen { title, log: String::from_utf8_lossy(&output.stderr).into_owned() })
+}
