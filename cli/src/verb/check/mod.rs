@@ -5,12 +5,16 @@ mod budget;
 mod local_updates;
 mod preflight;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use motet_core::{Algorithm, Direction, Host, Outcome, Plan, ProblemCard, Promise, Rhythm, Seed, TrainError, Trained, Wire, train};
+use motet_core::{
+    Algorithm, Direction, Host, Keeper, Moment, Next, Outcome, Plan, ProblemCard, Promise, Rhythm, Seed, TrainError, Trained, Wire,
+    train_from,
+};
 use motet_methods::{Method, Visitor};
 use motet_runtime::{Pool, Threads};
 use serde::Serialize;
@@ -34,8 +38,9 @@ pub struct CheckArgs {
     how: HowArgs,
 }
 
-/// Rounds of the trial behind the estimates.
+/// Rounds of the trial behind the estimates, unless they take longer than we wait: then it ends with the round under way.
 const TRIAL: u64 = 5;
+const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Serialize)]
 struct Estimate {
@@ -122,6 +127,16 @@ impl CheckArgs {
     }
 }
 
+/// Ends a trial of long rounds.
+struct Patience(Instant);
+
+impl<A: Algorithm> Keeper<A> for Patience {
+    fn after(&mut self, moment: &Moment<A>) -> io::Result<Next> {
+        let enough = moment.next > 1 && self.0.elapsed() > PATIENCE;
+        Ok(if enough { Next::Stop } else { Next::GoOn })
+    }
+}
+
 struct Trial<'a> {
     built: &'a Built,
     pool: &'a Arc<Pool>,
@@ -143,7 +158,8 @@ impl Visitor for Trial<'_> {
             let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(rounds, seed) };
             let mut fleet = Threads::new(host.clone(), Arc::clone(self.pool));
             let began = Instant::now();
-            let trained = train(&*method, problem.start.clone(), &plan, &mut fleet, &mut Vec::new());
+            let start = Moment::before(method.server(problem.start.clone()));
+            let trained = train_from(&*method, start, &plan, &mut fleet, &mut Vec::new(), &mut Patience(began));
             // A trial that fails still took its time.
             let spent = trained.as_ref().map(|t| t.ledger.clone()).unwrap_or_default();
             (began.elapsed().as_secs_f64(), spent.total(Direction::Up).bytes, spent.total(Direction::Down).bytes, trained)
@@ -151,10 +167,14 @@ impl Visitor for Trial<'_> {
         // Local solves are made here, once; what fails here fails again below.
         let _ = run(0);
         let (none, some) = (run(0), run(TRIAL.min(self.rounds)));
+        let trial = match &some.3 {
+            Ok(Trained { outcome: Outcome::Interrupted { round }, .. }) => *round,
+            _ => TRIAL.min(self.rounds),
+        };
         let seen = |trained: &Trained<M>| Seen {
             roster: problem.population.roster(),
             heard: trained.heard.clone(),
-            trial: TRIAL.min(self.rounds),
+            trial,
             rounds: self.rounds,
             state_bytes: scales.largest(),
             server_bytes: trained.server.bytes(),
@@ -163,8 +183,8 @@ impl Visitor for Trial<'_> {
             store: self.store,
         };
         let needs = some.3.as_ref().map(|trained| Needs::of(&*method, &seen(trained))).unwrap_or_default();
-        let seconds_per_round = (some.0 - none.0).max(0.0) / TRIAL.min(self.rounds).max(1) as f64;
-        let bytes_per_round = [some.1 - none.1, some.2 - none.2].map(|bytes| bytes / TRIAL.min(self.rounds).max(1));
+        let seconds_per_round = (some.0 - none.0).max(0.0) / trial.max(1) as f64;
+        let bytes_per_round = [some.1 - none.1, some.2 - none.2].map(|bytes| bytes / trial.max(1));
         Estimate {
             label: self.label.to_owned(),
             rounds_to: promise
@@ -231,5 +251,26 @@ fn without_nulls(value: &Value) -> Value {
         Value::Object(table) => table.iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k.clone(), without_nulls(v))).collect(),
         Value::Array(items) => items.iter().filter(|v| !v.is_null()).map(without_nulls).collect(),
         other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_core::Vector;
+    use motet_methods::flix::Flix;
+
+    #[test]
+    fn a_trial_of_long_rounds_ends_with_the_one_under_way() {
+        let method: Flix = serde_json::from_value(json!({"alpha": 1})).unwrap();
+        let mut moment = Moment::<Flix>::before(method.server(Vector::from(vec![0.0])));
+        let (now, long_ago) = (Instant::now(), Instant::now().checked_sub(2 * PATIENCE).unwrap());
+        let mut after = |next: u64, began: Instant| {
+            moment.next = next;
+            Patience(began).after(&moment).unwrap()
+        };
+        assert_eq!(after(1, long_ago), Next::GoOn, "opening is not a round");
+        assert_eq!(after(2, long_ago), Next::Stop);
+        assert_eq!(after(2, now), Next::GoOn);
     }
 }
