@@ -4,6 +4,7 @@ mod acceleration;
 mod budget;
 mod local_updates;
 mod preflight;
+mod solves;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use motet_core::{
-    Algorithm, Direction, Host, Keeper, Moment, Next, Outcome, Plan, ProblemCard, Promise, Rhythm, Seed, TrainError, Trained, Wire,
+    Algorithm, Direction, Host, Keeper, Memo, Moment, Next, Outcome, Plan, ProblemCard, Promise, Rhythm, Seed, TrainError, Trained, Wire,
     train_from,
 };
 use motet_methods::{Method, Visitor};
@@ -22,6 +23,7 @@ use serde_json::{Value, json};
 
 use self::budget::Trade;
 use self::preflight::{Needs, Scales, Seen};
+use self::solves::{Solved, Solves};
 use super::console::Console;
 use super::run::HowArgs;
 use crate::config::{Document, Experiment, StoreSection};
@@ -93,22 +95,27 @@ impl CheckArgs {
         let manifest = simulation.manifest();
         let claims = motet_report::claims::check(&experiment.claims.0, &manifest, &[]);
         claims.map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })?;
+        let solves: Vec<_> = simulation.problems().iter().map(|built| Solves::new(built.problem.start.clone())).collect();
         let mut estimates = vec![];
         for (card, planned) in manifest.runs.iter().zip(simulation.runs()) {
             if card.seed == experiment.seeds[0] && simulation.is_result(planned) {
                 let (entry, built) = (simulation.entry(planned), &simulation.problems()[card.problem]);
                 let budget = Trade::of(entry, &experiment, built, &pool)?;
-                let trial = Trial { built, pool: &pool, label: &card.label, rounds: experiment.run.rounds, store: experiment.run.store };
+                let (memo, rounds, store) = (&solves[card.problem].1, experiment.run.rounds, experiment.run.store);
+                let trial = Trial { built, memo, pool: &pool, label: &card.label, rounds, store };
                 estimates.push(Estimate { budget, ..visit(entry, trial)? });
             }
         }
         let accelerations = acceleration::accelerations(&simulation)?;
         let local_updates = local_updates::of(simulation.problems(), &experiment.methods);
+        let counts = manifest.problems.iter().map(|card| card.clients);
+        let solved: Vec<Option<Solved>> = solves.iter().zip(counts).map(|((solves, _), clients)| solves.solved(clients)).collect();
         let memory: u64 = simulation.problems().iter().map(|b| b.problem.memory_bytes).sum();
         let total: f64 = estimates.iter().map(|e| e.seconds).sum::<f64>() * experiment.seeds.len() as f64;
         let json = json!({
             "experiment": experiment.resolved(),
             "problems": manifest.problems,
+            "solves": solved,
             "methods": estimates,
             "acceleration": accelerations,
             "local_updates": local_updates,
@@ -116,7 +123,7 @@ impl CheckArgs {
         });
         console.result(&json, || {
             let theory = acceleration::table(&accelerations) + &local_updates::table(&local_updates);
-            page(&experiment, &manifest.problems, &theory, &estimates, &json["estimate"])
+            page(&experiment, &manifest.problems, &solved, &theory, &estimates, &json["estimate"])
         });
         let needs: Vec<Needs> = estimates.iter().map(|e| e.needs).collect();
         let folder = self.how.out.as_deref().filter(|out| out.exists()).unwrap_or(Path::new("."));
@@ -139,6 +146,7 @@ impl<A: Algorithm> Keeper<A> for Patience {
 
 struct Trial<'a> {
     built: &'a Built,
+    memo: &'a Arc<Memo>,
     pool: &'a Arc<Pool>,
     label: &'a str,
     rounds: u64,
@@ -152,8 +160,7 @@ impl Visitor for Trial<'_> {
         let (method, seed) = (Arc::new(method), Seed(0));
         let problem = &self.built.problem;
         let scales = Arc::new(Scales::default());
-        let host =
-            Host::new(Arc::clone(&method), Arc::clone(&problem.population), Arc::clone(&scales) as _, Arc::clone(&self.built.memo), seed);
+        let host = Host::new(Arc::clone(&method), Arc::clone(&problem.population), Arc::clone(&scales) as _, Arc::clone(self.memo), seed);
         let run = |rounds: u64| {
             let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(rounds, seed) };
             let mut fleet = Threads::new(host.clone(), Arc::clone(self.pool));
@@ -164,7 +171,7 @@ impl Visitor for Trial<'_> {
             let spent = trained.as_ref().map(|t| t.ledger.clone()).unwrap_or_default();
             (began.elapsed().as_secs_f64(), spent.total(Direction::Up).bytes, spent.total(Direction::Down).bytes, trained)
         };
-        // Local solves are made here, once; what fails here fails again below.
+        // Local solves of methods that ask for all of them at first are made here; what fails here fails again below.
         let _ = run(0);
         let (none, some) = (run(0), run(TRIAL.min(self.rounds)));
         let trial = match &some.3 {
@@ -203,10 +210,17 @@ impl Visitor for Trial<'_> {
     }
 }
 
-fn page(experiment: &Experiment, problems: &[ProblemCard], accelerations: &str, estimates: &[Estimate], total: &Value) -> String {
+fn page(
+    experiment: &Experiment,
+    problems: &[ProblemCard],
+    solved: &[Option<Solved>],
+    accelerations: &str,
+    estimates: &[Estimate],
+    total: &Value,
+) -> String {
     let mut text = toml::to_string(&without_nulls(&experiment.resolved())).unwrap_or_default();
     text.push('\n');
-    for p in problems {
+    for (p, solved) in problems.iter().zip(solved) {
         let clients = if p.clients == 0 { "no end of".to_owned() } else { p.clients.to_string() };
         text.push_str(&format!("Problem: {}\n  {clients} clients, dimension {}, {} examples\n", p.about, p.dim, p.examples));
         if let (Some([_, l, l_max]), Some([mu_min, mu, _])) = (p.smoothness, p.convexity) {
@@ -216,6 +230,7 @@ fn page(experiment: &Experiment, problems: &[ProblemCard], accelerations: &str, 
                 l_max / mu_min
             ));
         }
+        text.push_str(&solved.as_ref().map_or_else(String::new, Solved::line));
     }
     text.push_str(accelerations);
     for e in estimates {
