@@ -22,6 +22,10 @@ impl Locals {
     /// Solves for every xᵢ*; runs of the same method find them solved.
     pub(crate) fn find(entry: &MethodEntry, built: &Built, pool: &Arc<Pool>) -> Result<Self, Error> {
         let constants: Vec<Constants> = built.problem.shards.iter().map(|s| s.train.constants()).collect();
+        // Without constants no rule applies, whatever the optima are: those of networks would take an hour to find.
+        if !constants.iter().all(|c| c.smoothness.is_some() && c.convexity.is_some()) {
+            return Ok(Self { constants, anchors: vec![] });
+        }
         let population = Arc::clone(&built.problem.population) as Arc<dyn Population>;
         let anchors = visit(entry, Anchors { clients: constants.len(), population, memo: Arc::clone(&built.memo), pool })?;
         Ok(Self { constants, anchors })
