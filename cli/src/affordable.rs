@@ -22,7 +22,7 @@ impl Locals {
     /// Solves for every xᵢ*; runs of the same method find them solved.
     pub(crate) fn find(entry: &MethodEntry, built: &Built, pool: &Arc<Pool>) -> Result<Self, Error> {
         let constants: Vec<Constants> = built.problem.shards.iter().map(|s| s.train.constants()).collect();
-        // Without constants no rule applies, whatever the optima are: those of networks would take an hour to find.
+        // Without constants no rule applies, whatever the optima are: those of networks may take longer to find than the run.
         if !constants.iter().all(|c| c.smoothness.is_some() && c.convexity.is_some()) {
             return Ok(Self { constants, anchors: vec![] });
         }

@@ -6,8 +6,8 @@ use crate::vector::Vector;
 
 /// Σ wᵢ vᵢ and the share 1/Σ wᵢ that makes the mean of it; rows that nobody sent are not looked at.
 ///
-/// The division waits until the numbers are used, and the rows stay where they are: a server that steps on 8,000 rows of 500
-/// numbers reads them once.
+/// The division waits until the numbers are used, and the rows stay where they are: a server that steps on
+/// the rows that were sent reads them once.
 #[derive(Clone, Debug)]
 pub struct Averaged {
     sum: Vector,

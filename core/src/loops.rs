@@ -52,9 +52,7 @@ fast! {
         blocks.iter().for_each(|block| sums.iter_mut().zip(block).for_each(|(sum, x)| *sum += *x * zero));
         sums.iter().chain(rest).all(|x| *x * zero == zero)
     }
-}
 
-fast! {
     /// to ← to + a·from
     pub(crate) fn add_scaled<T: Number>(a: f64, from: &[T], to: &mut [T]) {
         let a = T::of(a);

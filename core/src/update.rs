@@ -50,12 +50,6 @@ impl RowUpdate {
         &self.values
     }
 
-    /// Where each row begins in the model; every one is [`width`](Self::width) long.
-    pub fn starts(&self) -> impl Iterator<Item = usize> {
-        let width = self.width();
-        self.rows.iter().map(move |&row| row as usize * width)
-    }
-
     fn is_sound(&self) -> bool {
         let ascending = self.rows.windows(2).all(|w| w[0] < w[1]);
         let Some(&last) = self.rows.last() else { return self.values.is_empty() };

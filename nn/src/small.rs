@@ -158,7 +158,7 @@ unsafe fn tile<const M: usize, const V: usize>(
     M
 }
 
-/// Writes the first few numbers of a register. In fours, twos and ones: processors of AMD take fifty steps to write by a mask.
+/// Writes the first few numbers of a register. In fours, twos and ones: processors of AMD write by a mask in microcode.
 ///
 /// # Safety
 /// There is room for `count`, of which a register has at least one more.

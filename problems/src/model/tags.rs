@@ -163,7 +163,7 @@ fast! {
 }
 
 /// Adds `sign` times the slopes of the examples to the rows of their words and to the biases, which are the last row. Row after
-/// row, each for all who have its word, so that it is fetched and put back once: half of the words of a batch come again in it.
+/// row, each for all who have its word, so that it is fetched and put back once: words come again within a batch.
 fn spread(sign: f32, examples: &[Words], slopes: &[f32], tags: usize, rows: &mut [f32]) {
     let count = rows.len() / tags.max(1);
     let mut ends = vec![0usize; count + 1];
