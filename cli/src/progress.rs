@@ -3,25 +3,28 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use motet_core::{Row, RunSummary};
+use motet::core::{Row, RunSummary};
+use motet::{Event, Observer};
+
+use crate::interrupt;
 
 /// Where a run stands. Everything goes to standard error.
-pub struct Progress {
+pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     lines: bool,
 }
 
 impl Progress {
-    /// A bar if standard error is a terminal, plain lines if it is not.
-    pub fn new(quiet: bool) -> Self {
+    /// A bar if standard error is a terminal, plain lines if it is not. From now on Ctrl-C asks for a stop.
+    pub(crate) fn new(quiet: bool) -> Self {
+        interrupt::listen();
         let terminal = std::io::stderr().is_terminal();
         let style = ProgressStyle::with_template("{prefix:.bold} {wide_bar} {pos}/{len} rounds  {msg}  {eta} left");
         let bar = (!quiet && terminal).then(|| ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())));
         Self { bar, lines: !quiet && !terminal }
     }
 
-    /// A run begins.
-    pub fn begin(&self, label: &str, seed: u64, rounds: u64) {
+    fn begin(&self, label: &str, seed: u64, rounds: u64) {
         if let Some(bar) = &self.bar {
             bar.reset();
             bar.set_length(rounds);
@@ -31,14 +34,13 @@ impl Progress {
     }
 
     /// What is going on before the first round.
-    pub fn say(&self, what: &str) {
+    fn say(&self, what: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(what.to_owned());
         }
     }
 
-    /// A round was measured.
-    pub fn row(&self, row: &Row) {
+    fn row(&self, row: &Row) {
         if let Some(bar) = &self.bar {
             bar.set_position(row.round);
             let shown = ["gap", "test.loss", "loss"].iter().find_map(|name| row.metrics.get(*name).map(|value| (name, value)));
@@ -48,8 +50,7 @@ impl Progress {
         }
     }
 
-    /// A run ended.
-    pub fn end(&self, run: &RunSummary) {
+    fn end(&self, run: &RunSummary) {
         let gap = ["gap", "test.loss", "loss"].iter().find_map(|name| run.last.get(*name).map(|value| format!("{name} {value:.4e}")));
         let line = format!(
             "{} seed {}: {}, {} rounds, {} in {:.2} s",
@@ -64,7 +65,7 @@ impl Progress {
     }
 
     /// Something that stays on the screen.
-    pub fn tell(&self, line: &str) {
+    fn tell(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.println(line),
             None if self.lines => eprintln!("{line}"),
@@ -73,9 +74,25 @@ impl Progress {
     }
 
     /// All is done.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Observer for Progress {
+    fn notice(&self, event: Event<'_>) {
+        match event {
+            Event::Begin { label, seed, rounds } => self.begin(label, seed, rounds),
+            Event::Working(what) => self.say(what),
+            Event::Row(row) => self.row(row),
+            Event::End(run) => self.end(run),
+            Event::Note(line) => self.tell(line),
+        }
+    }
+
+    fn stop(&self) -> bool {
+        interrupt::requested()
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// For people or for programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// For people.
     #[default]
     Text,
@@ -16,16 +16,16 @@ pub enum Format {
 
 /// How a command talks.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Console {
+pub(crate) struct Console {
     /// For people or for programs.
-    pub format: Format,
+    pub(crate) format: Format,
     /// Only results and errors?
-    pub quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 impl Console {
     /// The result, in the format asked for.
-    pub fn result(&self, json: &impl Serialize, text: impl FnOnce() -> String) {
+    pub(crate) fn result(&self, json: &impl Serialize, text: impl FnOnce() -> String) {
         let line = match self.format {
             Format::Text => text(),
             Format::Json => serde_json::to_string(json).unwrap_or_else(|e| format!("{{\"error\":{:?}}}", e.to_string())),
@@ -34,21 +34,21 @@ impl Console {
     }
 
     /// A part of the result, for people, as soon as it is known.
-    pub fn part(&self, text: impl FnOnce() -> String) {
+    pub(crate) fn part(&self, text: impl FnOnce() -> String) {
         if self.format == Format::Text {
             print(&text());
         }
     }
 
     /// The whole of what [`Console::part`] told people, for programs.
-    pub fn whole(&self, json: &impl Serialize) {
+    pub(crate) fn whole(&self, json: &impl Serialize) {
         if self.format == Format::Json {
             self.result(json, String::new);
         }
     }
 
     /// Something said on the way; never on standard output.
-    pub fn aside(&self, text: &str) {
+    pub(crate) fn aside(&self, text: &str) {
         if !self.quiet {
             eprintln!("{text}");
         }

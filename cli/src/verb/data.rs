@@ -4,21 +4,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use motet_problems::{Album, Census, Folders, Household, Snapshot, data_files, data_folder};
+use motet::problems::{Album, Census, Folders, Household, Snapshot, data_files, data_folder};
 use serde_json::json;
 
 use super::console::Console;
 use super::run::HowArgs;
-use crate::bundled::Bundled;
-use crate::config::Document;
-use crate::error::Error;
+use motet::Error;
+use motet::bundled::Bundled;
+use motet::config::Document;
 
 /// Look at the data folder, or at a source and its split.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  motet data list\n  motet data import Posts.xml --name beer\n  motet data show mushrooms.toml --picture mushrooms.html\n\nThe data folder is $MOTET_DATA, or `motet` in your data directory."
 )]
-pub struct DataArgs {
+pub(crate) struct DataArgs {
     #[command(subcommand)]
     what: What,
 }
@@ -50,7 +50,7 @@ enum What {
 
 impl DataArgs {
     /// Prints it.
-    pub fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
         match &self.what {
             What::List => list(console),
             What::Import { files, name } => import(files, name, console),
@@ -80,7 +80,7 @@ fn import(files: &[PathBuf], name: &str, console: Console) -> Result<bool, Error
             return Err(Error::Unknown(format!("{} is {what}", file.display())));
         }
     }
-    let imported = motet_problems::import(files, name, &folder).map_err(|cause| Error::Unknown(cause.to_string()))?;
+    let imported = motet::problems::import(files, name, &folder).map_err(|cause| Error::Unknown(cause.to_string()))?;
     console.result(&json!({ "folder": folder.join(name).display().to_string(), "files": imported }), || {
         let lines = imported.iter().map(|f| format!("{:>12}  {}  {name}/{}", f.bytes, f.sha256, f.name));
         lines.collect::<Vec<_>>().join("\n")
@@ -116,33 +116,33 @@ fn show(path: &Path, picture: Option<&Path>, how: &HowArgs, console: Console) ->
 
 /// Writes the page, or the picture alone.
 fn draw(census: &Census, albums: &[Album], name: &str, file: &Path) -> Result<(), Error> {
-    let clients: Vec<motet_report::Household> = census.clients.iter().enumerate().map(household).collect();
+    let clients: Vec<motet::report::Household> = census.clients.iter().enumerate().map(household).collect();
     let content = match file.extension().and_then(|extension| extension.to_str()) {
-        Some("svg") => motet_report::label_map(&clients, name),
+        Some("svg") => motet::report::label_map(&clients, name),
         Some("html") => {
             let mut facts =
                 vec![("clients".to_owned(), census.clients.len().to_string()), ("features".to_owned(), census.features.to_string())];
             facts.extend(census.heterogeneity.map(|h| ("heterogeneity of labels".to_owned(), format!("{h:.3}"))));
             facts.push(("examples left out".to_owned(), census.left_out.to_string()));
-            let albums: Vec<motet_report::Album> = albums.iter().map(|album| sheet(album, &clients)).collect();
-            motet_report::data_page(name, &facts, &clients, &albums)
+            let albums: Vec<motet::report::Album> = albums.iter().map(|album| sheet(album, &clients)).collect();
+            motet::report::data_page(name, &facts, &clients, &albums)
         }
         _ => return Err(Error::Unknown(format!("--picture {}: name a file that ends in .html or .svg", file.display()))),
     };
     fs::write(file, content).map_err(|source| Error::Write { path: file.to_path_buf(), source })
 }
 
-fn sheet(album: &Album, clients: &[motet_report::Household]) -> motet_report::Album {
-    let picture = |shot: &Snapshot| motet_report::Picture {
+fn sheet(album: &Album, clients: &[motet::report::Household]) -> motet::report::Album {
+    let picture = |shot: &Snapshot| motet::report::Picture {
         png: shot.png.clone(),
         size: shot.size,
         words: shot.label.map_or_else(|| "no label".to_owned(), |label| format!("label {label}")),
     };
-    motet_report::Album { name: clients[album.client].name.clone(), pictures: album.pictures.iter().map(picture).collect() }
+    motet::report::Album { name: clients[album.client].name.clone(), pictures: album.pictures.iter().map(picture).collect() }
 }
 
-fn household((number, client): (usize, &Household)) -> motet_report::Household {
-    motet_report::Household {
+fn household((number, client): (usize, &Household)) -> motet::report::Household {
+    motet::report::Household {
         name: client.name.clone().unwrap_or_else(|| format!("client {number}")),
         sizes: [client.train, client.validation, client.test],
         labels: client.labels.clone(),

@@ -6,26 +6,26 @@ use clap::Args;
 
 use super::console::Console;
 use super::run::{HowArgs, perform, tell};
-use crate::bundled::DEMO;
-use crate::error::Error;
-use crate::output::Output;
+use motet::Error;
+use motet::Output;
+use motet::bundled::DEMO;
 
 /// Run the built-in experiment; needs no file and no download.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Example:\n  motet demo --out first-look\n\nThe experiment it ran is left as experiment.toml: change it and use `motet run`."
 )]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     #[command(flatten)]
     how: HowArgs,
 }
 
 impl DemoArgs {
     /// Runs it; false if a run failed.
-    pub fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
         let experiment = self.how.experiment(DEMO.document(false)?)?;
         let folder = self.how.out.clone().unwrap_or_else(|| Output::fresh_name(Path::new("motet-runs"), &experiment.name));
-        let records = perform(&experiment, &self.how, &folder, console)?;
+        let records = perform(experiment, &self.how, &folder, console)?;
         console.aside(&format!("The experiment is in {}: change it and `motet run` it.", folder.join("experiment.toml").display()));
         Ok(tell(&records, &folder, console))
     }

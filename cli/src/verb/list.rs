@@ -1,20 +1,20 @@
 //! `motet list`: what there is, one line each.
 
 use clap::{Args, ValueEnum};
-use motet_core::Card;
-use motet_methods::parts::compress::COMPRESSORS;
-use motet_methods::{CARDS, local_update};
-use motet_problems::{MODELS, SOURCES, SPLITS};
+use motet::core::Card;
+use motet::methods::parts::compress::COMPRESSORS;
+use motet::methods::{CARDS, local_update};
+use motet::problems::{MODELS, SOURCES, SPLITS};
 use serde_json::{Value, json};
 
 use super::console::Console;
-use crate::bundled::EXPERIMENTS;
-use crate::error::Error;
+use motet::Error;
+use motet::bundled::EXPERIMENTS;
 
 /// List what experiment files can name.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  motet list methods\n  motet list experiments --format json")]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     /// Which list [default: all]
     what: Option<What>,
 }
@@ -42,7 +42,7 @@ impl What {
     }
 }
 
-fn method(card: &motet_methods::Card) -> Value {
+fn method(card: &motet::methods::Card) -> Value {
     let mut entry = json!({ "name": card.name, "about": card.about, "paper": card.paper, "parameters": table(card.parameters) });
     if let Some(line) = local_update::line(card.name) {
         entry["local_update"] = json!(line);
@@ -66,7 +66,7 @@ fn about(text: &str) -> String {
 
 impl ListArgs {
     /// Prints it.
-    pub fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
         let lists: Vec<What> = self.what.map_or_else(|| What::value_variants().to_vec(), |what| vec![what]);
         let entries: Vec<(What, Vec<Value>)> = lists.into_iter().map(|what| (what, what.entries())).collect();
         let json: Value = match &entries[..] {

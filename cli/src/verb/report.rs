@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use motet_report::{OUTPUTS, Records, render, render_as, table};
+use motet::report::{OUTPUTS, Records, render, render_as, table};
 use serde_json::json;
 
 use super::console::Console;
-use crate::error::Error;
+use motet::Error;
 
 /// Render the page, figures and tables of one experiment, or compare several.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  motet report motet-runs/demo\n  motet report runs/a runs/b --out comparison --as csv")]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Folders that experiments left.
     #[arg(required = true)]
     folders: Vec<PathBuf>,
@@ -26,7 +26,7 @@ pub struct ReportArgs {
 
 impl ReportArgs {
     /// Renders it.
-    pub fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
         let mut named = vec![];
         for folder in &self.folders {
             let name = folder.file_name().map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into_owned());

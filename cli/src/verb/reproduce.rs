@@ -3,22 +3,22 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use motet_core::{Outcome, Status, Verdict};
-use motet_report::claims::judge;
+use motet::core::{Outcome, Status, Verdict};
+use motet::report::claims::judge;
 use serde_json::{Value, json};
 
 use super::console::Console;
 use super::run::{HowArgs, perform};
-use crate::bundled::{Bundled, EXPERIMENTS};
-use crate::error::Error;
-use crate::output::slug;
+use motet::Error;
+use motet::bundled::{Bundled, EXPERIMENTS};
+use motet::slug;
 
 /// Run bundled paper experiments and check each one's claims.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  motet reproduce flix/fig2-mushrooms\n  motet reproduce flix            (all of one paper)\n  motet reproduce --all --size paper --out results"
 )]
-pub struct ReproduceArgs {
+pub(crate) struct ReproduceArgs {
     /// Which: paper/figure, or a paper for all of its figures
     #[arg(required_unless_present = "all")]
     names: Vec<String>,
@@ -40,7 +40,7 @@ enum Size {
 
 impl ReproduceArgs {
     /// Runs them; false if a claim that must hold does not, or a run failed.
-    pub fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
         let mut chosen: Vec<Bundled> = vec![];
         match self.all {
             true => chosen.extend(EXPERIMENTS),
@@ -54,9 +54,10 @@ impl ReproduceArgs {
             let folder = parent.join(slug(&bundled.name.replace('/', "-")));
             // Its own folder, made by this command: earlier records of the same experiment are replaced.
             let how = HowArgs { overwrite: true, ..self.how.clone() };
-            let records = perform(&experiment, &how, &folder, console)?;
-            if let Err(source) = judge(&experiment.claims.0, &records) {
-                return Err(Error::Claim { file: experiment.document.file.clone(), source });
+            let (claims, file) = (experiment.claims.clone(), experiment.document.file.clone());
+            let records = perform(experiment, &how, &folder, console)?;
+            if let Err(source) = judge(&claims.0, &records) {
+                return Err(Error::Claim { file, source });
             }
             let summary = records.summary.unwrap_or_default();
             let failed = summary.runs.iter().any(|run| matches!(run.outcome, Outcome::Failed { .. }));

@@ -4,17 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use motet_report::{Records, results};
+use motet::report::{Records, results};
 use serde_json::{Map, Value, json};
 
 use super::console::Console;
-use crate::bundled::EXPERIMENTS;
-use crate::error::Error;
+use motet::Error;
+use motet::bundled::EXPERIMENTS;
 
 /// Make one page of many experiments: figures, claims, measured values, data, deviations from the papers.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  motet reproduce --all --out runs && motet results runs/* --out docs/results.md")]
-pub struct ResultsArgs {
+pub(crate) struct ResultsArgs {
     /// Folders that experiments left
     #[arg(required = true)]
     folders: Vec<PathBuf>,
@@ -25,7 +25,7 @@ pub struct ResultsArgs {
 
 impl ResultsArgs {
     /// Writes it; false if a claim that must hold does not.
-    pub fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
         let mut experiments = vec![];
         for folder in &self.folders {
             let mut records = Records::read(folder)?;
@@ -51,7 +51,7 @@ impl ResultsArgs {
             written.push(path.display().to_string());
         }
         let claims = || experiments.iter().filter_map(|(_, records)| records.summary.as_ref()).flat_map(|summary| &summary.claims);
-        let failed = claims().filter(|v| !v.holds && v.status == motet_core::Status::Must).count();
+        let failed = claims().filter(|v| !v.holds && v.status == motet::core::Status::Must).count();
         let json = json!({ "written": written, "claims": claims().count(), "failed": failed });
         console.result(&json, || format!("{} claims of {} experiments: {}", claims().count(), experiments.len(), self.out.display()));
         Ok(failed == 0)

@@ -4,25 +4,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use motet_core::{Outcome, Tuning};
-use motet_report::claims::judge;
-use motet_report::{Records, render, render_as, table};
-use motet_runtime::Pool;
+use motet::config::{Document, Experiment};
+use motet::core::{Outcome, Tuning};
+use motet::report::{Records, table};
+use motet::runtime::Pool;
+use motet::{Error, Output, Simulation, slug};
 
 use super::console::Console;
-use crate::config::{Document, Experiment};
-use crate::error::Error;
-use crate::output::{Output, slug};
 use crate::progress::Progress;
-use crate::resume::{Resume, compare, listen};
-use crate::simulate::Simulation;
 
 /// Run an experiment file, or go on with one that was stopped.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  motet run mushrooms.toml --set run.rounds=50 --set method.alpha=0.3 --seed 7 --out results\n  motet run --resume results\n  motet run mushrooms.toml --out results --resume"
 )]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// The experiment; not needed to go on with one.
     #[arg(required_unless_present = "resume")]
     pub experiment: Option<PathBuf>,
@@ -62,25 +58,26 @@ impl HowArgs {
         if let Some(seed) = self.seed {
             document.assign("seeds", &serde_json::json!([seed]))?;
         }
-        let experiment = Experiment::new(document)?;
-        for claim in &experiment.claims.0 {
-            motet_report::claims::parse(&claim.text).map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })?;
-        }
-        Ok(experiment)
+        Experiment::new(document)
     }
 
     pub(super) fn pool(&self) -> Arc<Pool> {
-        Arc::new(self.threads.map_or_else(Pool::all_cores, |n| Pool::new(n.into())))
+        pool(self.threads)
     }
+}
+
+/// So many threads, or one for each core.
+pub(super) fn pool(threads: Option<u16>) -> Arc<Pool> {
+    Arc::new(threads.map_or_else(Pool::all_cores, |n| Pool::new(n.into())))
 }
 
 impl RunArgs {
     /// Runs it; false if a run failed.
-    pub fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
         let Some(named) = &self.resume else {
             let experiment = self.how.experiment(self.document()?)?;
             let folder = self.how.out.clone().unwrap_or_else(|| Output::fresh_name(Path::new("motet-runs"), &experiment.name));
-            let records = perform(&experiment, &self.how, &folder, console)?;
+            let records = perform(experiment, &self.how, &folder, console)?;
             return Ok(tell(&records, &folder, console));
         };
         let begun = self.how.out.clone().filter(|_| named.is_empty());
@@ -89,19 +86,19 @@ impl RunArgs {
             (None, Some(_)) if named.is_empty() => Path::new("motet-runs").join(slug(&self.how.experiment(self.document()?)?.name)),
             (None, _) => PathBuf::from(named),
         };
-        if !Resume::is_in(&folder) {
+        if !Output::is_unfinished(&folder) {
             let records = Records::read(&folder)?;
             if records.summary.is_none() {
                 let reason = "nothing is kept here to go on from".to_owned();
                 return Err(Error::Unresumable { folder, reason });
             }
-            Resume::sweep(&folder);
+            Output::sweep(&folder);
             console.aside("this experiment is finished");
             return Ok(tell(&records, &folder, console));
         }
-        let document = if self.experiment.is_some() { self.document()? } else { Resume::document(&folder)? };
+        let document = if self.experiment.is_some() { self.document()? } else { Output::begun(&folder)? };
         let experiment = self.how.experiment(document)?;
-        let records = go_on(&experiment, &self.how, &folder, console)?;
+        let records = go_on(experiment, &self.how, &folder, console)?;
         Ok(tell(&records, &folder, console))
     }
 
@@ -111,48 +108,28 @@ impl RunArgs {
 }
 
 /// Runs an experiment into a folder: records, verdicts, report.
-pub(super) fn perform(experiment: &Experiment, how: &HowArgs, folder: &Path, console: Console) -> Result<Records, Error> {
-    let simulation = Simulation::prepare(experiment, how.pool())?;
-    let output = Output::create(folder, how.overwrite, &experiment.document)?;
-    carry_out(experiment, &simulation, output, console)
+pub(super) fn perform(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console) -> Result<Records, Error> {
+    let simulation = Simulation::on(experiment, how.pool())?;
+    let output = Output::create(folder, how.overwrite, &simulation.experiment().document)?;
+    carry_out(&simulation, output, console)
 }
 
 /// Goes on with the experiment in a folder.
-fn go_on(experiment: &Experiment, how: &HowArgs, folder: &Path, console: Console) -> Result<Records, Error> {
-    let simulation = Simulation::prepare(experiment, how.pool())?;
-    compare(folder, &simulation.manifest())?;
-    let output = Output::resume(folder, &|what| console.aside(what))?;
-    carry_out(experiment, &simulation, output, console)
+fn go_on(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console) -> Result<Records, Error> {
+    let simulation = Simulation::on(experiment, how.pool())?;
+    let output = Output::resume(folder, &simulation.manifest(), &|what| console.aside(what))?;
+    carry_out(&simulation, output, console)
 }
 
-fn carry_out(experiment: &Experiment, simulation: &Simulation<'_>, mut output: Output, console: Console) -> Result<Records, Error> {
-    listen();
+fn carry_out(simulation: &Simulation, mut output: Output, console: Console) -> Result<Records, Error> {
     let progress = Progress::new(console.quiet);
-    let executed = simulation.execute(&mut output, &progress);
+    let records = simulation.run(&mut output, &progress);
     progress.finish();
-    let folder = output.folder().to_owned();
-    let mut records = executed.inspect_err(|error| {
+    records.inspect_err(|error| {
         if matches!(error, Error::Run { .. } | Error::Write { .. }) {
-            console.aside(&format!("what was reached is kept: go on with motet run --resume {}", folder.display()));
+            console.aside(&format!("what was reached is kept: go on with motet run --resume {}", output.folder().display()));
         }
-    })?;
-    let verdicts = judge(&experiment.claims.0, &records).map_err(|source| Error::Claim { file: experiment.document.file.clone(), source });
-    if let Some(summary) = &mut records.summary {
-        match verdicts {
-            Ok(verdicts) => summary.claims = verdicts,
-            // The rows are there; only the claims do not fit what was run (a changed grid, say).
-            Err(error) => console.aside(&format!("claims not judged: {error}")),
-        }
-        output.summary(summary)?;
-    }
-    let named = [(experiment.name.clone(), records)];
-    render(&named, &folder).map_err(|e| Error::Report(e.to_string()))?;
-    if experiment.report.csv {
-        render_as("csv", &named, &folder).map_err(|e| Error::Report(e.to_string()))?;
-    }
-    output.end()?;
-    let [(_, records)] = named;
-    Ok(records)
+    })
 }
 
 /// Prints the result; false if a run failed.

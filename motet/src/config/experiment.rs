@@ -1,5 +1,7 @@
 //! An experiment: what a document means.
 
+use std::path::{Path, PathBuf};
+
 use motet_methods::{CARDS, Method, Visitor};
 use motet_problems::ProblemConfig;
 use motet_report::claims::Claims;
@@ -11,6 +13,7 @@ use super::grid::expand;
 use super::pick::PickRule;
 use super::sections::{ReportSection, RunSection};
 use super::tune::TuneRule;
+use crate::error::Error;
 
 /// A checked experiment: problems × methods × seeds, one run each.
 #[derive(Clone, Debug)]
@@ -82,8 +85,27 @@ const SECTIONS: &[&str] =
     &["name", "about", "also", "entries", "deviations", "seeds", "problem", "run", "method", "report", "claims", "quick"];
 
 impl Experiment {
-    /// Understands a document.
-    pub fn new(document: Document) -> Result<Self, ConfigError> {
+    /// Understands the text of an experiment file. Files that it names are looked for in the working folder and in the data
+    /// folder.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        Self::new(Document::parse("experiment", text, PathBuf::new())?)
+    }
+
+    /// Reads and understands an experiment file.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        Self::new(Document::read(path)?)
+    }
+
+    /// Understands a document, its claims too.
+    pub fn new(document: Document) -> Result<Self, Error> {
+        let experiment = Self::understood(document)?;
+        for claim in &experiment.claims.0 {
+            motet_report::claims::parse(&claim.text).map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })?;
+        }
+        Ok(experiment)
+    }
+
+    fn understood(document: Document) -> Result<Self, ConfigError> {
         let root = &document.root;
         if let Some(unknown) = root.keys().find(|key| !SECTIONS.contains(&key.as_str())) {
             let hint = closest(unknown, SECTIONS.iter().copied()).map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));

@@ -1,4 +1,4 @@
-//! `motet check`: an experiment fully resolved, its constants, theory's predictions, and what it will cost.
+//! An experiment fully resolved, its constants, theory's predictions, and what it will cost, without running it.
 
 mod acceleration;
 mod budget;
@@ -6,12 +6,12 @@ mod local_updates;
 mod preflight;
 mod solves;
 
+use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use motet_core::{
     Algorithm, Direction, Host, Keeper, Memo, Moment, Next, Outcome, Plan, ProblemCard, Promise, Rhythm, Seed, TrainError, Trained, Wire,
     train_from,
@@ -19,26 +19,16 @@ use motet_core::{
 use motet_methods::{Method, Visitor};
 use motet_runtime::{Pool, Threads};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use self::acceleration::Acceleration;
 use self::budget::Trade;
+use self::local_updates::LocalUpdates;
 use self::preflight::{Needs, Scales, Seen};
 use self::solves::{Solved, Solves};
-use super::console::Console;
-use super::run::HowArgs;
-use crate::config::{Document, Experiment, StoreSection};
+use crate::config::StoreSection;
 use crate::error::Error;
 use crate::simulate::{Built, Simulation, visit};
-
-/// Check an experiment without running it: resolved values, constants, predictions, cost.
-#[derive(Args, Debug)]
-#[command(after_help = "Example:\n  motet check mushrooms.toml --set method.alpha=0.3")]
-pub struct CheckArgs {
-    /// The experiment.
-    experiment: PathBuf,
-    #[command(flatten)]
-    how: HowArgs,
-}
 
 /// Rounds of the trial behind the estimates, unless they take longer than we wait: then it ends with the round under way.
 const TRIAL: u64 = 5;
@@ -86,51 +76,71 @@ impl Trouble {
     }
 }
 
-impl CheckArgs {
-    /// Prints it.
-    pub fn execute(&self, console: Console) -> Result<bool, Error> {
-        let experiment = self.how.experiment(Document::read(&self.experiment)?)?;
-        let pool = self.how.pool();
-        let simulation = Simulation::prepare(&experiment, Arc::clone(&pool))?;
+/// An experiment looked at without being run. Its `Display` is a page for people.
+#[derive(Serialize)]
+pub struct Check {
+    /// Everything, defaults filled in.
+    experiment: Value,
+    problems: Vec<ProblemCard>,
+    solves: Vec<Option<Solved>>,
+    methods: Vec<Estimate>,
+    acceleration: Vec<Acceleration>,
+    local_updates: Vec<LocalUpdates>,
+    estimate: Total,
+}
+
+/// What all runs take together.
+#[derive(Serialize)]
+struct Total {
+    runs: usize,
+    memory_bytes: u64,
+    seconds: f64,
+}
+
+impl Check {
+    /// Resolves values, finds constants and predictions, and tries a few rounds of each method.
+    pub fn of(simulation: &Simulation) -> Result<Self, Error> {
+        let (experiment, pool) = (simulation.experiment(), simulation.pool());
         let manifest = simulation.manifest();
         let claims = motet_report::claims::check(&experiment.claims.0, &manifest, &[]);
         claims.map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })?;
         let solves: Vec<_> = simulation.problems().iter().map(|built| Solves::new(built.problem.start.clone())).collect();
-        let mut estimates = vec![];
+        let mut methods = vec![];
         for (card, planned) in manifest.runs.iter().zip(simulation.runs()) {
             if card.seed == experiment.seeds[0] && simulation.is_result(planned) {
                 let (entry, built) = (simulation.entry(planned), &simulation.problems()[card.problem]);
-                let budget = Trade::of(entry, &experiment, built, &pool)?;
+                let budget = Trade::of(entry, experiment, built, pool)?;
                 let (memo, rounds, store) = (&solves[card.problem].1, experiment.run.rounds, experiment.run.store);
-                let trial = Trial { built, memo, pool: &pool, label: &card.label, rounds, store };
-                estimates.push(Estimate { budget, ..visit(entry, trial)? });
+                let trial = Trial { built, memo, pool, label: &card.label, rounds, store };
+                methods.push(Estimate { budget, ..visit(entry, trial)? });
             }
         }
-        let accelerations = acceleration::accelerations(&simulation)?;
-        let local_updates = local_updates::of(simulation.problems(), &experiment.methods);
         let counts = manifest.problems.iter().map(|card| card.clients);
-        let solved: Vec<Option<Solved>> = solves.iter().zip(counts).map(|((solves, _), clients)| solves.solved(clients)).collect();
-        let memory: u64 = simulation.problems().iter().map(|b| b.problem.memory_bytes).sum();
-        let total: f64 = estimates.iter().map(|e| e.seconds).sum::<f64>() * experiment.seeds.len() as f64;
-        let json = json!({
-            "experiment": experiment.resolved(),
-            "problems": manifest.problems,
-            "solves": solved,
-            "methods": estimates,
-            "acceleration": accelerations,
-            "local_updates": local_updates,
-            "estimate": { "runs": manifest.runs.len(), "memory_bytes": memory, "seconds": total },
-        });
-        console.result(&json, || {
-            let theory = acceleration::table(&accelerations) + &local_updates::table(&local_updates);
-            page(&experiment, &manifest.problems, &solved, &theory, &estimates, &json["estimate"])
-        });
-        let needs: Vec<Needs> = estimates.iter().map(|e| e.needs).collect();
-        let folder = self.how.out.as_deref().filter(|out| out.exists()).unwrap_or(Path::new("."));
-        match preflight::misfit(memory, &needs, folder) {
-            None => Ok(!estimates.iter().any(|e| e.trouble.as_ref().is_some_and(|trouble| trouble.fatal))),
-            Some(reason) => Err(Error::Unfit { file: experiment.document.file.clone(), reason }),
-        }
+        let seconds = methods.iter().map(|e| e.seconds).sum::<f64>() * experiment.seeds.len() as f64;
+        Ok(Self {
+            experiment: experiment.resolved(),
+            solves: solves.iter().zip(counts).map(|((solves, _), clients)| solves.solved(clients)).collect(),
+            problems: manifest.problems,
+            methods,
+            acceleration: acceleration::accelerations(simulation)?,
+            local_updates: local_updates::of(simulation.problems(), &experiment.methods),
+            estimate: Total {
+                runs: manifest.runs.len(),
+                memory_bytes: simulation.problems().iter().map(|b| b.problem.memory_bytes).sum(),
+                seconds,
+            },
+        })
+    }
+
+    /// Will a run fail? Its trial did.
+    pub fn fails(&self) -> bool {
+        self.methods.iter().any(|e| e.trouble.as_ref().is_some_and(|trouble| trouble.fatal))
+    }
+
+    /// Why the experiment does not fit this machine, if it does not; records would go to `folder`.
+    pub fn misfit(&self, folder: &Path) -> Option<String> {
+        let needs: Vec<Needs> = self.methods.iter().map(|e| e.needs).collect();
+        preflight::misfit(self.estimate.memory_bytes, &needs, folder)
     }
 }
 
@@ -210,54 +220,44 @@ impl Visitor for Trial<'_> {
     }
 }
 
-fn page(
-    experiment: &Experiment,
-    problems: &[ProblemCard],
-    solved: &[Option<Solved>],
-    accelerations: &str,
-    estimates: &[Estimate],
-    total: &Value,
-) -> String {
-    let mut text = toml::to_string(&without_nulls(&experiment.resolved())).unwrap_or_default();
-    text.push('\n');
-    for (p, solved) in problems.iter().zip(solved) {
-        let clients = if p.clients == 0 { "no end of".to_owned() } else { p.clients.to_string() };
-        text.push_str(&format!("Problem: {}\n  {clients} clients, dimension {}, {} examples\n", p.about, p.dim, p.examples));
-        if let (Some([_, l, l_max]), Some([mu_min, mu, _])) = (p.smoothness, p.convexity) {
-            text.push_str(&format!(
-                "  L = {l:.6} (largest {l_max:.6}), mu = {mu:.6}, kappa = {:.2} (worst client {:.2})\n",
-                l / mu,
-                l_max / mu_min
-            ));
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", toml::to_string(&without_nulls(&self.experiment)).map_err(|_| fmt::Error)?)?;
+        for (p, solved) in self.problems.iter().zip(&self.solves) {
+            let clients = if p.clients == 0 { "no end of".to_owned() } else { p.clients.to_string() };
+            writeln!(f, "Problem: {}\n  {clients} clients, dimension {}, {} examples", p.about, p.dim, p.examples)?;
+            if let (Some([_, l, l_max]), Some([mu_min, mu, _])) = (p.smoothness, p.convexity) {
+                let (mean, worst) = (l / mu, l_max / mu_min);
+                writeln!(f, "  L = {l:.6} (largest {l_max:.6}), mu = {mu:.6}, kappa = {mean:.2} (worst client {worst:.2})")?;
+            }
+            f.write_str(&solved.as_ref().map_or_else(String::new, Solved::line))?;
         }
-        text.push_str(&solved.as_ref().map_or_else(String::new, Solved::line));
+        f.write_str(&acceleration::table(&self.acceleration))?;
+        f.write_str(&local_updates::table(&self.local_updates))?;
+        self.methods.iter().try_for_each(|estimate| write!(f, "{estimate}"))?;
+        let Total { runs, memory_bytes, seconds } = self.estimate;
+        writeln!(f, "Estimate: {runs} runs, {:.1} MB of data, {seconds:.1} s without probes", memory_bytes as f64 / 1e6)
     }
-    text.push_str(accelerations);
-    for e in estimates {
-        text.push_str(&format!("{}\n", e.label));
-        if let (Some(p), Some([a, b, c])) = (&e.promise, e.rounds_to) {
-            text.push_str(&format!(
-                "  theory: {} falls by {:.6} a round ({}): rounds to 1e-3, 1e-6, 1e-9 of the start: {a}, {b}, {c}\n",
-                p.metric, p.factor, p.source
-            ));
+}
+
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.label)?;
+        if let (Some(p), Some([a, b, c])) = (&self.promise, self.rounds_to) {
+            let Promise { metric, factor, source, .. } = p;
+            let to = "rounds to 1e-3, 1e-6, 1e-9 of the start";
+            writeln!(f, "  theory: {metric} falls by {factor:.6} a round ({source}): {to}: {a}, {b}, {c}")?;
         }
-        if let Some(trade) = &e.budget {
-            text.push_str(&format!("{}\n", trade.line()));
+        if let Some(trade) = &self.budget {
+            writeln!(f, "{}", trade.line())?;
         }
-        if let Some(trouble) = &e.trouble {
-            text.push_str(&trouble.line());
+        if let Some(trouble) = &self.trouble {
+            f.write_str(&trouble.line())?;
         }
-        let [up, down] = e.bytes;
-        text.push_str(&format!(
-            "  cost: {:.1} us a round, {:.2} s in all; {up} bytes up, {down} bytes down\n",
-            1e6 * e.seconds_per_round,
-            e.seconds
-        ));
-        text.push_str(&e.needs.line());
+        let ([up, down], micros) = (self.bytes, 1e6 * self.seconds_per_round);
+        writeln!(f, "  cost: {micros:.1} us a round, {:.2} s in all; {up} bytes up, {down} bytes down", self.seconds)?;
+        f.write_str(&self.needs.line())
     }
-    let (runs, memory, seconds) = (&total["runs"], total["memory_bytes"].as_u64().unwrap_or(0), total["seconds"].as_f64().unwrap_or(0.0));
-    text.push_str(&format!("Estimate: {runs} runs, {:.1} MB of data, {seconds:.1} s without probes\n", memory as f64 / 1e6));
-    text
 }
 
 /// TOML has no null.
@@ -274,6 +274,7 @@ mod tests {
     use super::*;
     use motet_core::Vector;
     use motet_methods::flix::Flix;
+    use serde_json::json;
 
     #[test]
     fn a_trial_of_long_rounds_ends_with_the_one_under_way() {

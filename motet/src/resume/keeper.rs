@@ -8,9 +8,10 @@ use std::time::Instant;
 use motet_core::{Algorithm, Keeper, Moment, Next, Wire};
 use motet_runtime::Checkpoints;
 
+use super::Saved;
 use super::saved::States;
-use super::{Saved, requested};
 use crate::config::CheckpointSection;
+use crate::observer::Observer;
 use crate::output::Output;
 use crate::recorder::Watch;
 
@@ -24,6 +25,7 @@ pub(crate) struct Saver<'a, A: Algorithm> {
     generations: Vec<u64>,
     output: &'a RefCell<&'a mut Output>,
     watch: &'a Watch,
+    observer: &'a dyn Observer,
     last: Instant,
     /// Is the last moment kept too?
     to_the_end: bool,
@@ -37,6 +39,7 @@ impl<'a, A: Algorithm> Saver<'a, A> {
         states: (States<A>, Vec<u64>),
         output: &'a RefCell<&'a mut Output>,
         watch: &'a Watch,
+        observer: &'a dyn Observer,
     ) -> Self {
         let (states, generations) = states;
         Self {
@@ -47,6 +50,7 @@ impl<'a, A: Algorithm> Saver<'a, A> {
             generations,
             output,
             watch,
+            observer,
             last: Instant::now(),
             to_the_end: false,
         }
@@ -85,7 +89,7 @@ impl<'a, A: Algorithm> Saver<'a, A> {
 
 impl<A: Algorithm> Keeper<A> for Saver<'_, A> {
     fn after(&mut self, moment: &Moment<A>) -> io::Result<Next> {
-        let stop = requested();
+        let stop = self.observer.stop();
         if stop || self.due(moment.next.saturating_sub(1)) {
             self.save(moment)?;
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../experiments");
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("experiments");
     println!("cargo::rerun-if-changed={}", root.display());
     let mut names = vec![];
     for paper in sorted(&root)? {
@@ -15,6 +15,9 @@ fn main() -> io::Result<()> {
                 names.push(figure);
             }
         }
+    }
+    if names.is_empty() {
+        return Err(io::Error::other(format!("{} holds no experiments: a package without them is not whole", root.display())));
     }
     let mut list = String::from("&[\n");
     for path in names {
@@ -30,7 +33,7 @@ fn main() -> io::Result<()> {
 
 fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if !folder.is_dir() {
-        return Ok(vec![]);
+        return Err(io::Error::other(format!("{} is not a folder of experiments", folder.display())));
     }
     let mut paths = fs::read_dir(folder)?.map(|e| e.map(|e| e.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();

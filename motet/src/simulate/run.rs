@@ -17,8 +17,8 @@ use crate::config::ReferenceSection;
 use crate::digest::digest;
 use crate::error::Error;
 use crate::models::{Passport, save_models};
+use crate::observer::{Event, Observer};
 use crate::output::Output;
-use crate::progress::Progress;
 use crate::recorder::{Recorder, Timed, Watch};
 use crate::resume::{Past, Saved, Saver};
 
@@ -38,23 +38,23 @@ pub(super) struct Begun {
     pub(super) merits: Vec<Merit>,
 }
 
-pub(super) struct Simulate<'a, 'b> {
-    pub(super) of: &'b Simulation<'a>,
+pub(super) struct Simulate<'b> {
+    pub(super) of: &'b Simulation,
     pub(super) run: usize,
     pub(super) planned: Planned,
     pub(super) card: &'b mut RunCard,
     pub(super) output: &'b mut Output,
-    pub(super) progress: &'b Progress,
+    pub(super) observer: &'b dyn Observer,
     pub(super) begun: Begun,
     /// Do clients pick their own α at the end?
     pub(super) picks: bool,
 }
 
-impl Visitor for Simulate<'_, '_> {
+impl Visitor for Simulate<'_> {
     type Out = Result<Done, Error>;
 
     fn visit<M: Method>(mut self, method: M) -> Self::Out {
-        let (experiment, built, seed) = (self.of.experiment, &self.of.problems[self.planned.problem], Seed(self.planned.seed));
+        let (experiment, built, seed) = (&self.of.experiment, &self.of.problems[self.planned.problem], Seed(self.planned.seed));
         let method = Arc::new(method);
         let begin = Moment::before(method.server(built.problem.start.clone()));
         let folder = self.output.kept().run();
@@ -88,16 +88,21 @@ impl Visitor for Simulate<'_, '_> {
         let honest = Threads::new(host, Arc::clone(&self.of.pool));
         let liars = Byzantine::new(honest, built.problem.liars, seed);
         let mut fleet = Timed { inner: Deployed::new(liars, built.problem.devices, seed), probing: watch.probing() };
-        self.progress.begin(&self.card.label, self.planned.seed, plan.rounds);
+        self.observer.notice(Event::Begin { label: &self.card.label, seed: self.planned.seed, rounds: plan.rounds });
         if moment.next > 0 {
-            self.progress.tell(&format!("{} seed {}: going on after round {}", self.card.label, self.planned.seed, moment.next - 1));
+            self.observer.notice(Event::Note(&format!(
+                "{} seed {}: going on after round {}",
+                self.card.label,
+                self.planned.seed,
+                moment.next - 1
+            )));
         }
         let (label, seed, goes_on) = (self.card.label.clone(), self.planned.seed, self.goes_on());
         let output = RefCell::new(&mut *self.output);
         let Begun { rows, merits, .. } = &mut self.begun;
-        let mut sink = Recorder { output: &output, rows, merits, progress: self.progress, watch: &watch };
-        let mut keeper =
-            Saver::new(self.run, experiment.run.checkpoint, &folder, (states, generations), &output, &watch).with_the_end(goes_on);
+        let mut sink = Recorder { output: &output, rows, merits, observer: self.observer, watch: &watch };
+        let mut keeper = Saver::new(self.run, experiment.run.checkpoint, &folder, (states, generations), &output, &watch, self.observer)
+            .with_the_end(goes_on);
         let trained = train_from(&*method, moment, &plan, &mut fleet, &mut sink, &mut keeper);
         let trained = trained.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
         if let Outcome::Interrupted { round } = trained.outcome {
@@ -113,13 +118,13 @@ impl Visitor for Simulate<'_, '_> {
             self.output.kept().keep_trial(self.run).map_err(|source| Error::Write { path: folder.clone(), source })?;
         }
         let summary = self.summary(&trained, seconds);
-        self.progress.end(&summary);
+        self.observer.notice(Event::End(&summary));
         let Begun { rows, merits, .. } = self.begun;
         Ok(Done { summary, clients, rows, merits })
     }
 }
 
-impl Simulate<'_, '_> {
+impl Simulate<'_> {
     /// How many rounds.
     fn rounds(&self) -> u64 {
         match self.planned.role {
@@ -135,14 +140,14 @@ impl Simulate<'_, '_> {
 
     /// F* of the function this method is measured against, found once for all runs that share it.
     fn reference<M: Method>(&mut self, method: &M, host: &Host<M>) -> Option<Reference> {
-        let (experiment, built) = (self.of.experiment, &self.of.problems[self.planned.problem]);
+        let (experiment, built) = (&self.of.experiment, &self.of.problems[self.planned.problem]);
         let shards = &built.problem.shards;
         let convex = shards.iter().all(|s| s.train.constants().convexity.is_some());
         let shares: Vec<f64> = (0..shards.len() as u32).map(|k| method.share(ClientId(k))).collect();
         if experiment.run.reference == ReferenceSection::Off || !method.mixes() || !convex || shares.iter().all(|&share| share == 0.0) {
             return None;
         }
-        self.progress.say("finding the minimum to measure from");
+        self.observer.notice(Event::Working("finding the minimum to measure from"));
         let mut anchors = vec![None; shards.len()];
         let (host, mixed) = (host.clone(), shares.clone());
         self.of.pool.scatter(
@@ -169,7 +174,8 @@ impl Simulate<'_, '_> {
                 OptimumCard { value: best.value, exact: best.exact, how: best.how },
             )),
             Err(reason) => {
-                self.progress.tell(&format!("{}: no gap is measured, since no minimum could be found: {reason}", self.card.label));
+                self.observer
+                    .notice(Event::Note(&format!("{}: no gap is measured, since no minimum could be found: {reason}", self.card.label)));
                 None
             }
         };

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use motet_core::{ClientId, ClientRow, Manifest, Memo, OptimumCard, Plan, Reference, Roster, RunCard, Summary, Trial};
 use motet_methods::Visitor;
 use motet_problems::Problem;
-use motet_report::Records;
+use motet_report::claims::judge;
+use motet_report::{Records, render, render_as};
 use motet_runtime::{Pool, Solves};
 use serde_json::{Map, json};
 
 use crate::config::{Experiment, MethodEntry, StoreSection};
 use crate::error::Error;
+use crate::observer::{Event, Observer};
 use crate::output::Output;
-use crate::progress::Progress;
-use crate::resume::requested;
 use crate::tuning::{Past, Trials};
 
 mod plan;
@@ -65,8 +65,8 @@ enum Role {
 }
 
 /// An experiment whose problems are built and whose methods fit them.
-pub struct Simulation<'a> {
-    experiment: &'a Experiment,
+pub struct Simulation {
+    experiment: Experiment,
     pool: Arc<Pool>,
     /// Bytes of client states that may stay in memory, and as many of local solves.
     limit: u64,
@@ -78,11 +78,26 @@ pub struct Simulation<'a> {
     tunings: Vec<Trials>,
 }
 
-impl<'a> Simulation<'a> {
-    /// Builds the problems and checks that every method fits; nothing is written yet.
-    pub fn prepare(experiment: &'a Experiment, pool: Arc<Pool>) -> Result<Self, Error> {
-        let Plans { problems, entries, runs, tunings, .. } = Plans::make(experiment, &pool)?;
-        Ok(Self { experiment, limit: experiment.run.store.limit() / 2, problems, entries, runs, tunings, pool })
+impl Simulation {
+    /// Builds the problems and checks that every method fits; nothing is written yet. Runs use all cores.
+    pub fn new(experiment: Experiment) -> Result<Self, Error> {
+        Self::on(experiment, Arc::new(Pool::all_cores()))
+    }
+
+    /// The same, on the threads of a pool.
+    pub fn on(experiment: Experiment, pool: Arc<Pool>) -> Result<Self, Error> {
+        let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool)?;
+        Ok(Self { limit: experiment.run.store.limit() / 2, experiment, problems, entries, runs, tunings, pool })
+    }
+
+    /// What was asked for.
+    pub fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    /// The threads that runs use.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
     }
 
     /// The problems, in the order of the manifest.
@@ -206,9 +221,35 @@ impl<'a> Simulation<'a> {
         label
     }
 
-    /// Runs everything that is not done yet, writing as it goes. What was written before an error stays, and
-    /// `motet run --resume` goes on from it.
-    pub fn execute(&self, output: &mut Output, progress: &Progress) -> Result<Records, Error> {
+    /// Runs everything that is not done yet, judges the claims and draws the report. What was written before an error
+    /// stays, and the experiment can go on from it.
+    pub fn run(&self, output: &mut Output, observer: &dyn Observer) -> Result<Records, Error> {
+        let experiment = &self.experiment;
+        let mut records = self.execute(output, observer)?;
+        if let Some(mut summary) = records.summary.take() {
+            match judge(&experiment.claims.0, &records) {
+                Ok(verdicts) => summary.claims = verdicts,
+                // The rows are there; only the claims do not fit what was run (a changed grid, say).
+                Err(source) => {
+                    let error = Error::Claim { file: experiment.document.file.clone(), source };
+                    observer.notice(Event::Note(&format!("claims not judged: {error}")));
+                }
+            }
+            output.summary(&summary)?;
+            records.summary = Some(summary);
+        }
+        let named = [(experiment.name.clone(), records)];
+        render(&named, output.folder()).map_err(|e| Error::Report(e.to_string()))?;
+        if experiment.report.csv {
+            render_as("csv", &named, output.folder()).map_err(|e| Error::Report(e.to_string()))?;
+        }
+        output.end()?;
+        let [(_, records)] = named;
+        Ok(records)
+    }
+
+    /// Runs everything that is not done yet, writing as it goes.
+    fn execute(&self, output: &mut Output, observer: &dyn Observer) -> Result<Records, Error> {
         let mut records = Records { manifest: self.manifest(), ..Records::default() };
         let (mut begun, mut runs) = (Begun::default(), vec![]);
         if let Some((standing, before)) = output.past() {
@@ -225,7 +266,7 @@ impl<'a> Simulation<'a> {
         }
         output.manifest(&records.manifest)?;
         for run in runs.len()..self.runs.len() {
-            if requested() {
+            if observer.stop() {
                 return Err(Error::Interrupted {
                     what: format!("{run} of {} runs are done", self.runs.len()),
                     folder: output.folder().into(),
@@ -242,7 +283,7 @@ impl<'a> Simulation<'a> {
                     .forget_trials(self.tunings[tuning].runs())
                     .map_err(|source| Error::Write { path: output.folder().into(), source })?;
             }
-            let done = visit(&entry, Simulate { of: self, run, planned, card, output, progress, begun, picks })??;
+            let done = visit(&entry, Simulate { of: self, run, planned, card, output, observer, begun, picks })??;
             output.finish(card, &done.summary)?;
             records.rows.extend(done.rows);
             records.clients.extend(done.clients);

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::config::Document;
 use crate::error::Error;
-use crate::resume::{Finished, Lengths, Resume, Standing, replace};
+use crate::resume::{Finished, Lengths, Resume, Standing, compare, replace};
 use crate::stream::Stream;
 
 /// An experiment's folder.
@@ -69,8 +69,25 @@ impl Output {
         Ok(output)
     }
 
-    /// Opens the folder of an experiment that was begun and not finished; what happened to it is told to `say`.
-    pub fn resume(folder: &Path, say: &dyn Fn(&str)) -> Result<Self, Error> {
+    /// Was an experiment begun in a folder and not ended?
+    pub fn is_unfinished(folder: &Path) -> bool {
+        Resume::is_in(folder)
+    }
+
+    /// The experiment that was begun in a folder and not ended.
+    pub fn begun(folder: &Path) -> Result<Document, Error> {
+        Resume::document(folder)
+    }
+
+    /// Removes what a kill at the very end may have left in the folder of a finished experiment.
+    pub fn sweep(folder: &Path) {
+        Resume::sweep(folder);
+    }
+
+    /// Opens the folder of an experiment that was begun and not finished, if it is the one of this manifest; what happened
+    /// to it is told to `say`.
+    pub fn resume(folder: &Path, manifest: &Manifest, say: &dyn Fn(&str)) -> Result<Self, Error> {
+        compare(folder, manifest)?;
         let (resume, standing) = Resume::find(folder, say)?;
         let mut output = Self::open(folder, resume, standing.lengths())?;
         // Killed before anything was planned.
@@ -203,7 +220,7 @@ fn occupied(folder: &Path) -> bool {
 }
 
 /// A label as a file name.
-pub(crate) fn slug(label: &str) -> String {
+pub fn slug(label: &str) -> String {
     let mut slug: String = label.chars().map(|c| if c.is_ascii_alphanumeric() || ".-_=".contains(c) { c } else { '-' }).collect();
     slug.truncate(80);
     if slug.trim_matches(['.', '-']).is_empty() { "experiment".into() } else { slug }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use motet::bundled::{DEMO, EXPERIMENTS};
 use motet::config::Experiment;
 use motet::runtime::Pool;
-use motet::{Output, Progress, Simulation};
+use motet::{Output, Simulation, Unobserved};
 
 #[test]
 fn every_bundled_experiment_runs_for_two_rounds() {
@@ -29,7 +29,7 @@ fn every_bundled_experiment_runs_for_two_rounds() {
         for claim in &experiment.claims.0 {
             motet::report::claims::parse(&claim.text).unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
         }
-        let simulation = match Simulation::prepare(&experiment, Arc::new(Pool::new(2))) {
+        let simulation = match Simulation::on(experiment, Arc::new(Pool::new(2))) {
             Ok(simulation) => simulation,
             Err(motet::Error::Problem { source, .. }) if source.to_string().starts_with("no file") => {
                 eprintln!("{}: its data are not here ({source})", bundled.name);
@@ -38,8 +38,8 @@ fn every_bundled_experiment_runs_for_two_rounds() {
             Err(error) => panic!("{}: {error}", bundled.name),
         };
         let folder = tempfile::tempdir().unwrap();
-        let mut output = Output::create(&folder.path().join("out"), false, &experiment.document).unwrap();
-        let records = simulation.execute(&mut output, &Progress::new(true)).unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
+        let mut output = Output::create(&folder.path().join("out"), false, &simulation.experiment().document).unwrap();
+        let records = simulation.run(&mut output, &Unobserved).unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
         assert!(!records.rows.is_empty());
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Acceleration {
 }
 
 /// One forecast for each problem whose constants are known and each way its clients share.
-pub(super) fn accelerations(simulation: &Simulation<'_>) -> Result<Vec<Acceleration>, Error> {
+pub(super) fn accelerations(simulation: &Simulation) -> Result<Vec<Acceleration>, Error> {
     let (mut seen, mut found) = (vec![], vec![]);
     for (card, planned) in simulation.manifest().runs.into_iter().zip(simulation.runs()) {
         let built = &simulation.problems()[card.problem];

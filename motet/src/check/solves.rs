@@ -25,7 +25,7 @@ struct Seen {
 
 /// How many solves were made, and what all would take.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct Solved {
+pub(crate) struct Solved {
     made: u64,
     seconds: f64,
     /// Of how many clients, and for how long, if some were left out.

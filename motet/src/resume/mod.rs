@@ -13,7 +13,6 @@
 //! The order of writing makes a kill at any moment harmless: records first, then client states, then the checkpoint that
 //! names both. What no checkpoint and no finished run names never happened: records are cut back to the length named.
 
-mod interrupt;
 mod keeper;
 mod saved;
 
@@ -26,7 +25,6 @@ use motet_runtime::Checkpoints;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use interrupt::{listen, requested};
 pub(crate) use keeper::Saver;
 pub(crate) use saved::{Past, Saved};
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Heard, Merit, Probe, Roster, Row, Score, Sink, Slot, Wave};
 
+use crate::observer::{Event, Observer};
 use crate::output::Output;
-use crate::progress::Progress;
 
 /// A fleet that knows how long it was measured, so that measuring does not count as training.
 pub(crate) struct Timed<F> {
@@ -72,7 +72,7 @@ pub(crate) struct Recorder<'a> {
     pub(crate) output: &'a RefCell<&'a mut Output>,
     pub(crate) rows: &'a mut Vec<Row>,
     pub(crate) merits: &'a mut Vec<Merit>,
-    pub(crate) progress: &'a Progress,
+    pub(crate) observer: &'a dyn Observer,
     pub(crate) watch: &'a Watch,
 }
 
@@ -81,7 +81,7 @@ impl Sink for Recorder<'_> {
         let mut row = row.clone();
         row.seconds = Some(self.watch.seconds());
         self.output.borrow_mut().row(&row)?;
-        self.progress.row(&row);
+        self.observer.notice(Event::Row(&row));
         self.rows.push(row);
         Ok(())
     }
