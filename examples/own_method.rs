@@ -1,17 +1,18 @@
-//! A method of your own: the whole of it, and a run.
+//! A method of your own: the whole of it, and a `motet` that knows it. SignGD with majority vote: one bit a coordinate goes up.
 //!
-//! SignGD with majority vote: one bit a coordinate goes up. `cargo run --release --example own_method`
+//! `cargo run --release --example own_method -- run signs.toml`, with `kind = "majority"` in the file; without words it runs the
+//! experiment below. Tuning, claims, `list`, checkpoints and the report know the method too.
 
 #![allow(clippy::print_stdout)] // an example shows what it does
 
-use std::sync::Arc;
+use motet::Catalogue;
+use motet::core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Site, Study, Vector, message};
+use motet::methods::{Card, Method};
 
-use motet::core::{Abort, Algorithm, ClientId, Host, Memo, Plan, Population, Round, Seed, Shard, Site, Vector, message, train};
-use motet::problems::synthetic::formula::lrs;
-use motet::runtime::{Memory, Pool, Threads};
-
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Majority {
-    step: f64,
+    step: Positive,
 }
 
 message! { struct Differentiate { x: Vector } }
@@ -28,12 +29,11 @@ impl Algorithm for Majority {
     }
     fn client(&self, _: &mut Site<'_>) {}
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
-        let mut votes = vec![0i32; x.len()];
+        let mut votes = vec![0.0; x.len()];
         round.ask(&round.everyone(), Differentiate { x: x.clone() }, |_, reply| {
-            votes.iter_mut().zip(reply.up).for_each(|(vote, up)| *vote += if up { 1 } else { -1 });
+            votes.iter_mut().zip(reply.up).for_each(|(vote, up)| *vote += if up { 1.0 } else { -1.0 });
         })?;
-        let signs: Vec<f64> = votes.iter().map(|v| f64::from(v.signum())).collect();
-        x.axpy(-self.step, &Vector::from(signs));
+        x.axpy(-*self.step, &Vector::from(votes.iter().map(|v: &f64| v.signum()).collect::<Vec<_>>()));
         Ok(())
     }
     fn answer(&self, _: &mut (), ask: &Differentiate, site: &mut Site<'_>) -> Signs {
@@ -42,20 +42,47 @@ impl Algorithm for Majority {
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {
         x
     }
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Shared
+    }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let clients: Arc<dyn Population> = Arc::new(lrs(9, 20, 12).into_iter().map(Shard::new).collect::<Vec<_>>());
-    let method = Arc::new(Majority { step: 0.01 });
-    let host = Host::new(Arc::clone(&method), clients, Arc::new(Memory::default()), Arc::<Memo>::default(), Seed(1));
-    let mut rows = vec![];
-    train(&*method, vec![0.0; 12].into(), &Plan::new(60, Seed(1)), &mut Threads::new(host, Arc::new(Pool::all_cores())), &mut rows)?;
-    println!("loss {:.4} -> {:.4}, {} bits up", rows[0].metrics["loss"], rows[60].metrics["loss"], rows[60].bits.up);
-    assert_eq!(rows[60].bits.up, 60 * 9 * 12); // one bit a coordinate, client and round
-    Ok(())
+impl Study for Majority {}
+
+impl Method for Majority {
+    const CARD: Card = Card {
+        name: "majority",
+        about: "signs of gradients, by majority",
+        paper: "Bernstein, Wang, Azizzadenesheli, Anandkumar 2018",
+        parameters: &[("step", "what every coordinate moves in a round")],
+        example: r#"{"step":0.01}"#,
+    };
+}
+
+const EXPERIMENT: &str = r#"
+name = "signs"
+problem = { source = { kind = "synthetic", clients = 9, features = 8, examples = 60 }, holdout = { test = 0.3 }, model = { kind = "logistic" } }
+run = { rounds = 60 }
+method = [{ kind = "majority", step = { grid = [0.01, 0.1] } }, { kind = "flix", alpha = 0.5 }]
+"#;
+
+fn main() -> std::process::ExitCode {
+    match std::env::args().len() {
+        1 => demonstrate(&std::env::temp_dir().join("motet-own-method")).into(),
+        _ => motet_cli::main_with(Catalogue::standard().method::<Majority>()),
+    }
+}
+
+fn demonstrate(folder: &std::path::Path) -> u8 {
+    std::fs::create_dir_all(folder).and_then(|()| std::fs::write(folder.join("signs.toml"), EXPERIMENT)).expect("a folder to write to");
+    let [file, out] = ["signs.toml", "out"].map(|name| folder.join(name).display().to_string());
+    motet_cli::main_of(&Catalogue::standard().method::<Majority>(), ["motet", "run", &file, "--out", &out, "--overwrite"])
 }
 
 #[test]
 fn runs() {
-    main().expect("the example");
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(demonstrate(folder.path()), 0);
+    let summary = std::fs::read_to_string(folder.path().join("out/summary.json")).expect("a summary");
+    assert!(summary.contains("majority step=0.1") && summary.contains("test.accuracy") && folder.path().join("out/report.html").exists());
 }

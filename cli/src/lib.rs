@@ -1,14 +1,15 @@
-//! The `motet` command, for programs that bring methods of their own: see [`main`].
+//! The `motet` command, for programs that bring methods of their own: see [`main_with`].
 
 mod interrupt;
 mod progress;
 mod verb;
 
 use std::error::Error as _;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use motet::Error;
+use motet::{Catalogue, Error};
 use verb::{
     BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, ListArgs, PredictArgs, ReportArgs, ReproduceArgs, ResultsArgs, RunArgs,
 };
@@ -41,11 +42,36 @@ enum Verb {
     Bench(BenchArgs),
 }
 
-/// Reads the command line, does what it says and gives the exit code.
-pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let console = Console { format: cli.format, quiet: cli.quiet };
-    let done = match &cli.verb {
+/// The `motet` command with what a catalogue has: reads the command line, does what it says and gives the exit code.
+///
+/// ```no_run
+/// use motet::Catalogue;
+/// # use motet::methods::flix::Flix as Mine;
+/// // A binary whose experiment files, tuning, claims, list and report know a method of one's own:
+/// fn main() -> std::process::ExitCode {
+///     motet_cli::main_with(Catalogue::standard().method::<Mine>())
+/// }
+/// ```
+pub fn main_with(catalogue: Catalogue) -> ExitCode {
+    ExitCode::from(code(run(&Cli::parse(), &catalogue)))
+}
+
+/// The same with other words than those of the command line, the first of which is the program's name; gives the exit code
+/// as a number.
+pub fn main_of<I: IntoIterator<Item = S>, S: Into<OsString> + Clone>(catalogue: &Catalogue, words: I) -> u8 {
+    match Cli::try_parse_from(words) {
+        Ok(cli) => code(run(&cli, catalogue)),
+        Err(usage) => {
+            // What cannot be shown for want of an open terminal is still an exit code.
+            let _ = usage.print();
+            usage.exit_code().try_into().unwrap_or(2)
+        }
+    }
+}
+
+fn run(cli: &Cli, catalogue: &Catalogue) -> Result<bool, Error> {
+    let console = Console { format: cli.format, quiet: cli.quiet, catalogue };
+    match &cli.verb {
         Verb::Run(args) => args.execute(console),
         Verb::Demo(args) => args.execute(console),
         Verb::Reproduce(args) => args.execute(console),
@@ -56,16 +82,22 @@ pub fn main() -> ExitCode {
         Verb::List(args) => args.execute(console),
         Verb::Data(args) => args.execute(console),
         Verb::Bench(args) => args.execute(console),
-    };
+    }
+}
+
+fn code(done: Result<bool, Error>) -> u8 {
     match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => complain(&error),
+        Ok(true) => 0,
+        Ok(false) => 1,
+        Err(error) => {
+            complain(&error);
+            error.exit_code()
+        }
     }
 }
 
 /// The chain of causes on one line.
-fn complain(error: &Error) -> ExitCode {
+fn complain(error: &Error) {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -75,5 +107,4 @@ fn complain(error: &Error) -> ExitCode {
         cause = inner.source();
     }
     eprintln!("motet: {text}");
-    ExitCode::from(error.exit_code())
 }

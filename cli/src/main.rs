@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    motet_cli::main()
+    motet_cli::main_with(motet::Catalogue::standard())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Host, Outcome, Plan, Probe, Roster, Score, Seed, Slot, Wave, Wire};
+use motet_core::{Abort, Answer, ClientId, Fleet, Host, Outcome, Plan, Probe, Roster, Score, Seed, Slot, Study, Wave, Wire};
 use motet_runtime::{Bytes, Frozen, Inline, Lossy, Memory, Pool, Threads};
 
 use crate::{Check, Trial};
@@ -16,7 +16,7 @@ const SEED: Seed = Seed(7);
 pub struct EqualOnAllFleets;
 
 impl Check for EqualOnAllFleets {
-    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+    fn holds<A: Study>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
         let plan = trial.plan(SEED);
         let reference = trial.traces(method, &plan, &mut trial.inline(method, SEED))?;
         if reference.outcome != Outcome::Finished.to_string() {
@@ -36,7 +36,7 @@ impl Check for EqualOnAllFleets {
 
 type Named<A> = (String, Box<dyn Fleet<A>>);
 
-fn fleets<A: Algorithm>(method: &Arc<A>, trial: &Trial, frozen: bool) -> Vec<Named<A>> {
+fn fleets<A: Study>(method: &Arc<A>, trial: &Trial, frozen: bool) -> Vec<Named<A>> {
     let host = || -> Host<A> {
         if frozen { trial.host(method, Arc::new(Frozen::default()), SEED) } else { trial.host(method, Arc::new(Memory::default()), SEED) }
     };
@@ -52,7 +52,7 @@ fn fleets<A: Algorithm>(method: &Arc<A>, trial: &Trial, frozen: bool) -> Vec<Nam
 pub struct AskingTwiceIsAskingOnce;
 
 impl Check for AskingTwiceIsAskingOnce {
-    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+    fn holds<A: Study>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
         let plan = trial.plan(SEED);
         let once = trial.traces(method, &plan, &mut trial.inline(method, SEED))?;
         let mut stutter = Stutter { host: trial.host(method, Arc::new(Memory::default()), SEED) };
@@ -62,11 +62,11 @@ impl Check for AskingTwiceIsAskingOnce {
 }
 
 /// Asks everyone twice and compares.
-struct Stutter<A: Algorithm> {
+struct Stutter<A: Study> {
     host: Host<A>,
 }
 
-impl<A: Algorithm> Fleet<A> for Stutter<A> {
+impl<A: Study> Fleet<A> for Stutter<A> {
     fn roster(&self) -> Roster {
         self.host.roster()
     }
@@ -109,7 +109,7 @@ pub struct SurvivesLoss;
 const BLOWN_UP: f64 = 2.0;
 
 impl Check for SurvivesLoss {
-    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+    fn holds<A: Study>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
         for faults in 0..5 {
             let plan = Plan { quorum: 0.5, rounds: 4 * trial.rounds, ..trial.plan(SEED) };
             let mut fleet = Lossy::new(trial.inline(method, SEED), 0.3, Seed(faults));

@@ -17,7 +17,7 @@ mod trial;
 
 use std::sync::Arc;
 
-use motet_core::Algorithm;
+use motet_core::Study;
 use motet_methods::{Method, Visitor};
 
 pub use card::parameters_are_described;
@@ -30,7 +30,7 @@ pub use trial::{Trial, trials};
 /// One promise of every method.
 pub trait Check {
     /// Does it hold for this method on this problem? If not, what was seen.
-    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String>;
+    fn holds<A: Study>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String>;
 }
 
 /// A promise that was not kept.
@@ -51,7 +51,7 @@ impl std::fmt::Display for Broken {
 impl std::error::Error for Broken {}
 
 /// Runs one check on every trial.
-pub fn everywhere<A: Algorithm>(check: &impl Check, method: &Arc<A>) -> Result<(), Broken> {
+pub fn everywhere<A: Study>(check: &impl Check, method: &Arc<A>) -> Result<(), Broken> {
     for trial in trials() {
         check.holds(method, &trial).map_err(|reason| Broken { trial: trial.name, reason })?;
     }
@@ -59,7 +59,7 @@ pub fn everywhere<A: Algorithm>(check: &impl Check, method: &Arc<A>) -> Result<(
 }
 
 /// Runs every check on every trial.
-pub fn examine<A: Algorithm + Clone>(method: &A) -> Result<(), Broken> {
+pub fn examine<A: Study + Clone>(method: &A) -> Result<(), Broken> {
     let method = Arc::new(method.clone());
     everywhere(&EqualOnAllFleets, &method)?;
     everywhere(&AskingTwiceIsAskingOnce, &method)?;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Algorithm, Keeper, Kept, Moment, Next, Reader, Row, Seed, Vector, Wire, train_from};
+use motet_core::{Keeper, Kept, Moment, Next, Reader, Row, Seed, Study, Vector, Wire, train_from};
 use motet_runtime::{Disk, Inline};
 
 use crate::trial::Traces;
@@ -18,7 +18,7 @@ pub struct GoesOnFromEveryMoment;
 const SEED: Seed = Seed(7);
 
 impl Check for GoesOnFromEveryMoment {
-    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+    fn holds<A: Study>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
         let plan = trial.plan(SEED);
         let undisturbed = trial.traces(method, &plan, &mut trial.inline(method, SEED))?;
         let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
@@ -33,7 +33,7 @@ impl Check for GoesOnFromEveryMoment {
     }
 }
 
-fn cut_and_resume<A: Algorithm>(method: &Arc<A>, trial: &Trial, cut: u64, path: &Path) -> Result<Traces, String> {
+fn cut_and_resume<A: Study>(method: &Arc<A>, trial: &Trial, cut: u64, path: &Path) -> Result<Traces, String> {
     let said = |e: &dyn std::fmt::Debug| format!("{e:?}");
     let plan = trial.plan(SEED);
     let disk = Arc::new(Disk::<Kept<A::Client>>::create(path, 0).map_err(|e| said(&e))?);
@@ -63,7 +63,7 @@ struct Cut<C> {
     saved: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-impl<A: Algorithm> Keeper<A> for Cut<A::Client> {
+impl<A: Study> Keeper<A> for Cut<A::Client> {
     fn after(&mut self, moment: &Moment<A>) -> io::Result<Next> {
         if moment.next == self.after + 1 {
             let mut bytes = vec![];
@@ -79,7 +79,7 @@ impl<A: Algorithm> Keeper<A> for Cut<A::Client> {
 
 struct Untiring;
 
-impl<A: Algorithm> Keeper<A> for Untiring {
+impl<A: Study> Keeper<A> for Untiring {
     fn after(&mut self, _: &Moment<A>) -> io::Result<Next> {
         Ok(Next::GoOn)
     }

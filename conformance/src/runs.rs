@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use motet_core::{Algorithm, ClientId, Host, Memo, Outcome, Plan, Population, Rhythm, Roster, Seed, Shard};
+use motet_core::{ClientId, Host, Memo, Outcome, Plan, Population, Rhythm, Roster, Seed, Shard, Study};
 use motet_runtime::{Inline, Memory};
 
 use crate::{Check, Trial};
@@ -13,7 +13,7 @@ use crate::{Check, Trial};
 pub struct ZeroRounds;
 
 impl Check for ZeroRounds {
-    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+    fn holds<A: Study>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
         let plan = Plan { rounds: 0, ..trial.plan(Seed(1)) };
         let (rows, trained) = trial.run(method, &plan, &mut trial.inline(method, Seed(1)))?;
         if trained.outcome != Outcome::Finished || trained.rounds != 0 {
@@ -31,7 +31,7 @@ impl Check for ZeroRounds {
 pub struct SeedDecides;
 
 impl Check for SeedDecides {
-    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+    fn holds<A: Study>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
         let run = |seed| trial.traces(method, &trial.plan(seed), &mut trial.inline(method, seed));
         if let Some(where_) = run(Seed(11))?.parts_from(&run(Seed(11))?) {
             return Err(format!("the same seed twice: {where_}"));
@@ -48,7 +48,7 @@ impl Check for SeedDecides {
 pub struct ProbesChangeNothing;
 
 impl Check for ProbesChangeNothing {
-    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+    fn holds<A: Study>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
         let run = |rhythm| {
             let plan = Plan { rhythm, ..trial.plan(Seed(3)) };
             trial.traces(method, &plan, &mut trial.inline(method, Seed(3)))
@@ -81,7 +81,7 @@ impl Population for AllButLast {
 }
 
 impl Check for JudgesTheUnseen {
-    fn holds<A: Algorithm>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+    fn holds<A: Study>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
         let stranger = trial.shards.len() as u32 - 1;
         if stranger < 2 {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use motet_core::{Algorithm, Fleet, Host, Kept, Look, Memo, Plan, Population, Row, Seed, Shard, Store, Trained, Vector, Wire, train};
+use motet_core::{Fleet, Host, Kept, Look, Memo, Plan, Population, Row, Seed, Shard, Store, Study, Trained, Vector, Wire, train};
 use motet_problems::Examples;
 use motet_problems::synthetic::formula::{lrs_dataset, lrs_model, q2, q3};
 use motet_runtime::{Inline, Memory};
@@ -30,7 +30,7 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    pub(crate) fn of<A: Algorithm>(rows: &[Row], trained: &Trained<A>) -> Self {
+    pub(crate) fn of<A: Study>(rows: &[Row], trained: &Trained<A>) -> Self {
         let mut server = vec![];
         trained.server.encode(&mut server);
         Self {
@@ -62,13 +62,13 @@ impl Traces {
 
 impl Trial {
     /// A fresh host whose clients sleep in `store`.
-    pub fn host<A: Algorithm>(&self, method: &Arc<A>, store: Arc<dyn Store<Kept<A::Client>>>, seed: Seed) -> Host<A> {
+    pub fn host<A: Study>(&self, method: &Arc<A>, store: Arc<dyn Store<Kept<A::Client>>>, seed: Seed) -> Host<A> {
         let population: Arc<dyn Population> = Arc::clone(&self.shards) as Arc<dyn Population>;
         Host::new(Arc::clone(method), population, store, Arc::new(Memo::default()), seed)
     }
 
     /// Everyone on this thread: the run that others are compared with.
-    pub fn inline<A: Algorithm>(&self, method: &Arc<A>, seed: Seed) -> Inline<A> {
+    pub fn inline<A: Study>(&self, method: &Arc<A>, seed: Seed) -> Inline<A> {
         Inline::new(self.host(method, Arc::new(Memory::default()), seed))
     }
 
@@ -79,13 +79,13 @@ impl Trial {
     }
 
     /// Trains from zeros.
-    pub fn run<A: Algorithm>(&self, method: &Arc<A>, plan: &Plan, fleet: &mut dyn Fleet<A>) -> Result<(Vec<Row>, Trained<A>), String> {
+    pub fn run<A: Study>(&self, method: &Arc<A>, plan: &Plan, fleet: &mut dyn Fleet<A>) -> Result<(Vec<Row>, Trained<A>), String> {
         let mut rows = vec![];
         let trained = train(&**method, Vector::from(vec![0.0; self.dim]), plan, fleet, &mut rows).map_err(|e| format!("{e}: {:?}", e))?;
         Ok((rows, trained))
     }
 
-    pub(crate) fn traces<A: Algorithm>(&self, method: &Arc<A>, plan: &Plan, fleet: &mut dyn Fleet<A>) -> Result<Traces, String> {
+    pub(crate) fn traces<A: Study>(&self, method: &Arc<A>, plan: &Plan, fleet: &mut dyn Fleet<A>) -> Result<Traces, String> {
         let (rows, trained) = self.run(method, plan, fleet)?;
         Ok(Traces::of(&rows, &trained))
     }

@@ -1,7 +1,6 @@
 //! The one trait an algorithm implements.
 
 use crate::message::{Message, Wire};
-use crate::promise::Promise;
 use crate::round::{Abort, Round};
 use crate::site::Site;
 use crate::vector::Vector;
@@ -54,77 +53,55 @@ pub trait Algorithm: Send + Sync + Sized + 'static {
     /// The model the server would hand client `to` now.
     fn shared<'a>(&self, server: &'a Self::Server, to: ClientId) -> &'a Vector;
 
-    /// αᵢ: the share of the shared model in what the client deploys. The method is measured against
-    /// the minimiser of 1/n Σ fᵢ(αᵢ x + (1 − αᵢ) xᵢ*).
-    fn share(&self, _client: ClientId) -> f64 {
-        1.0
-    }
+    /// What a client deploys. It decides what a run is measured against: see [`Deployment`].
+    fn deploys(&self, client: ClientId) -> Deployment<Self>;
+}
 
-    /// Is what clients deploy that mixture? Otherwise no minimum is known to measure from: rows then have neither `gap`
-    /// nor `distance`.
-    fn mixes(&self) -> bool {
-        true
-    }
+/// The model that a client deploys, made of the shared one and what the client keeps.
+pub enum Deployment<A: Algorithm> {
+    /// The shared model as it is. The method is measured against the minimiser of 1/n Σ fᵢ(x).
+    Shared,
+    /// αᵢ x + (1 − αᵢ) xᵢ*. The method is measured against the minimiser of 1/n Σ fᵢ(αᵢ x + (1 − αᵢ) xᵢ*).
+    Mixture {
+        /// αᵢ: the share of the shared model.
+        share: f64,
+        /// xᵢ*: the client's end of the mixture; asked for only where αᵢ < 1.
+        anchor: fn(&A, &mut Site<'_>) -> Vector,
+    },
+    /// A model that is no such mixture, made of the client's state and the shared model. No minimum is known to measure from:
+    /// rows have neither `gap` nor `distance`.
+    Own(fn(&A, &A::Client, &Vector, &mut Site<'_>) -> Vector),
+}
 
-    /// xᵢ*, the client's end of the mixture; asked for only where αᵢ < 1.
-    fn anchor(&self, site: &mut Site<'_>) -> Vector {
-        Vector::zeros(site.train.dim(), site.train.precision())
-    }
-
-    /// What the client deploys; by default the mixture αᵢ x + (1 − αᵢ) xᵢ*.
-    fn personal(&self, _me: &Self::Client, shared: &Vector, site: &mut Site<'_>) -> Vector {
-        match self.share(site.id) {
-            1.0 => shared.clone(),
-            alpha => Vector::mix(alpha, shared, &self.anchor(site)),
+impl<A: Algorithm> Deployment<A> {
+    /// αᵢ; 1 where the client deploys no mixture.
+    pub fn share(&self) -> f64 {
+        match self {
+            Deployment::Mixture { share, .. } => *share,
+            Deployment::Shared | Deployment::Own(_) => 1.0,
         }
     }
 
-    /// The one client the shared model is made for, where there is one: the run is then measured on that client alone.
-    fn target(&self) -> Option<ClientId> {
-        None
+    /// Is there a function of x alone that the clients' losses are? Its minimum can then be measured from.
+    pub fn has_objective(&self) -> bool {
+        !matches!(self, Deployment::Own(_))
     }
 
-    /// By client number, how much each counted for the model of `target` in the last round; positive, summing to 1.
-    /// Absent for methods that do not weigh clients.
-    fn merit(&self, _server: &Self::Server, _target: ClientId) -> Option<Vec<f64>> {
-        None
+    /// xᵢ*; zeros where the method has none.
+    pub fn anchor(&self, algorithm: &A, site: &mut Site<'_>) -> Vector {
+        match self {
+            Deployment::Mixture { anchor, .. } => anchor(algorithm, site),
+            Deployment::Shared | Deployment::Own(_) => Vector::zeros(site.train.dim(), site.train.precision()),
+        }
     }
 
-    /// What the method's theorem promises on a problem with these constants.
-    fn promise(&self, _facts: &Facts<'_>) -> Option<Promise> {
-        None
-    }
-
-    /// What is wrong with these hyper-parameters for this many clients, if anything.
-    fn refuse(&self, _clients: Option<u32>) -> Option<String> {
-        None
-    }
-}
-
-/// What theory may use about a problem.
-#[derive(Clone, Copy)]
-pub struct Facts<'a> {
-    /// Lᵢ
-    pub smoothness: &'a [f64],
-    /// μᵢ
-    pub convexity: &'a [f64],
-    /// d
-    pub dim: usize,
-    /// |αᵢ ∇fᵢ(Tᵢ(x^α))|², where the minimiser x^α is known; computed when asked for.
-    pub gradients2: Option<&'a dyn Fn() -> Vec<f64>>,
-    /// xᵢ*; solved for when asked for.
-    pub anchors: Option<&'a dyn Fn() -> Vec<Vector>>,
-}
-
-impl<'a> Facts<'a> {
-    /// What is known before anything is solved for.
-    pub fn new(smoothness: &'a [f64], convexity: &'a [f64], dim: usize) -> Self {
-        Self { smoothness, convexity, dim, gradients2: None, anchors: None }
-    }
-
-    /// 1/n Σ of a number of each client.
-    pub fn mean(&self, of: impl Fn(ClientId, usize) -> f64) -> f64 {
-        let n = self.smoothness.len();
-        (0..n).map(|i| of(ClientId(i as u32), i)).sum::<f64>() / n as f64
+    /// The model itself.
+    pub fn model(&self, algorithm: &A, me: &A::Client, shared: &Vector, site: &mut Site<'_>) -> Vector {
+        match self {
+            Deployment::Shared => shared.clone(),
+            Deployment::Mixture { share: 1.0, .. } => shared.clone(),
+            Deployment::Mixture { share, anchor } => Vector::mix(*share, shared, &anchor(algorithm, site)),
+            Deployment::Own(model) => model(algorithm, me, shared, site),
+        }
     }
 }

@@ -290,7 +290,8 @@ impl<A: Algorithm> Host<A> {
         let Some(Version { state, buffers, .. }) = kept.find(heard) else { return Ok(None) };
         let mut buffers = buffers.clone();
         let dice = || self.seed.dice(Slot { round, attempt: 0, exchange: 0 }, id.0, Purpose::Probe);
-        let mut personal = |x: &Vector| self.algorithm.personal(state, x, &mut self.site(id, &shard, dice(), &mut buffers, None));
+        let deployed = self.algorithm.deploys(id);
+        let mut personal = |x: &Vector| deployed.model(&self.algorithm, state, x, &mut self.site(id, &shard, dice(), &mut buffers, None));
         let (mut model, best) = (personal(shared), reference.map(&mut personal));
         let picked = if look.pick { self.picked(id, &shard, shared, buffers.as_ref()) } else { None };
         if let Some((_, mixture)) = &picked {
@@ -305,7 +306,7 @@ impl<A: Algorithm> Host<A> {
         if look.gradient {
             let mut g = model.zeros_like();
             shard.train.gradient(&model, Batch::all(), &mut g);
-            g.scale(self.algorithm.share(id));
+            g.scale(deployed.share());
             score.gradient = Some(g);
         }
         let exams = [
@@ -346,7 +347,8 @@ impl<A: Algorithm> Host<A> {
     pub fn anchor(&self, id: ClientId) -> Vector {
         let shard = self.population.shard(id);
         let mut buffers = None;
-        self.algorithm.anchor(&mut self.site(id, &shard, self.seed.fixed(id, Purpose::Entry), &mut buffers, None))
+        let mut site = self.site(id, &shard, self.seed.fixed(id, Purpose::Entry), &mut buffers, None);
+        self.algorithm.deploys(id).anchor(&self.algorithm, &mut site)
     }
 
     fn enter(&self, id: ClientId, shard: &Shard) -> Kept<A::Client> {

@@ -57,6 +57,11 @@ checked! {
     Probability: "a number above 0 and at most 1", |v| v > 0.0 && v <= 1.0;
 }
 
+impl Fraction {
+    /// The whole.
+    pub const ONE: Self = Self(1.0);
+}
+
 /// Switched off.
 impl Default for NonNegative {
     fn default() -> Self {

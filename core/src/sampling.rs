@@ -7,6 +7,7 @@ use crate::fleet::Roster;
 use crate::number::{Positive, Probability};
 use crate::round::Cohort;
 use crate::seed::{Purpose, Rng, Seed, Slot};
+use crate::study::Unsuitable;
 
 /// How a round's cohort is drawn.
 ///
@@ -47,19 +48,19 @@ pub(crate) struct Draw<'a> {
 }
 
 impl Sampling {
-    /// What is wrong with it for this many clients, if anything.
-    pub fn refuse(&self, clients: Option<u32>) -> Option<String> {
+    /// Can it draw from so many clients?
+    pub fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         match (self, clients) {
             (Sampling::Clients(0) | Sampling::Replacement(0) | Sampling::Passes(0) | Sampling::Importance { clients: 0, .. }, _) => {
-                Some("sampling takes at least one client per round".into())
+                Err(Unsuitable::Setting("sampling takes at least one client per round".into()))
             }
             (Sampling::Importance { q, .. }, Some(n)) if q.len() != n as usize => {
-                Some(format!("sampling lists the chances of {} clients, the problem has {n}", q.len()))
+                Err(Unsuitable::Setting(format!("sampling lists the chances of {} clients, the problem has {n}", q.len())))
             }
             (Sampling::Everyone | Sampling::Bernoulli(_) | Sampling::Importance { .. }, None) => {
-                Some("the population has no end: sample a number of clients".into())
+                Err(Unsuitable::WithoutEnd("the population has no end: sample a number of clients"))
             }
-            _ => None,
+            _ => Ok(()),
         }
     }
 
@@ -291,9 +292,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_drawn_is_refused() {
-        assert!(all().iter().all(|how| how.refuse(Some(N)).is_none()));
-        assert!(Sampling::Clients(0).refuse(Some(N)).unwrap().contains("at least one"));
-        assert!(all()[4].refuse(Some(8)).unwrap().contains("7 clients, the problem has 8"));
-        assert!(Sampling::Everyone.refuse(None).is_some() && Sampling::Clients(3).refuse(None).is_none());
+        assert!(all().iter().all(|how| how.suits(Some(N)).is_ok()));
+        assert!(Sampling::Clients(0).suits(Some(N)).unwrap_err().to_string().contains("at least one"));
+        assert!(all()[4].suits(Some(8)).unwrap_err().to_string().contains("7 clients, the problem has 8"));
+        assert!(Sampling::Everyone.suits(None).is_err() && Sampling::Clients(3).suits(None).is_ok());
     }
 }

@@ -12,6 +12,7 @@ use crate::moment::{Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
 use crate::round::{Abort, Books, Cohort, Lists, NotFinite, Round, Rules, everyone};
 use crate::seed::{Purpose, Seed, Slot};
+use crate::study::Study;
 use crate::table::Table;
 use crate::train_error::TrainError;
 use crate::vector::Vector;
@@ -163,7 +164,7 @@ pub struct Trained<A: Algorithm> {
 }
 
 /// Runs an algorithm on a fleet. Round 0 is [`Algorithm::open`].
-pub fn train<A: Algorithm>(
+pub fn train<A: Study>(
     algorithm: &A,
     start: Vector,
     plan: &Plan,
@@ -175,7 +176,7 @@ pub fn train<A: Algorithm>(
 
 /// Goes on from a moment of a run as if nothing had happened since, and offers every later one to `keeper`. The clients
 /// must have the states of that moment.
-pub fn train_from<A: Algorithm>(
+pub fn train_from<A: Study>(
     algorithm: &A,
     from: Moment<A>,
     plan: &Plan,
@@ -237,7 +238,7 @@ pub fn train_from<A: Algorithm>(
 }
 
 /// Adds up who counted how much for whom, of those who are measured: in every round, measured or not.
-fn tally<A: Algorithm>(algorithm: &A, of: &[ClientId], now: &mut Moment<A>) {
+fn tally<A: Study>(algorithm: &A, of: &[ClientId], now: &mut Moment<A>) {
     for (k, id) in of.iter().enumerate() {
         let Some(weights) = algorithm.merit(&now.server, *id) else { return };
         if now.merits.len() == k {
@@ -248,14 +249,7 @@ fn tally<A: Algorithm>(algorithm: &A, of: &[ClientId], now: &mut Moment<A>) {
 }
 
 /// Hands over who counted how much for whom since the last row.
-fn merits<A: Algorithm>(
-    algorithm: &A,
-    run: usize,
-    round: u64,
-    of: &[ClientId],
-    now: &mut Moment<A>,
-    sink: &mut dyn Sink,
-) -> io::Result<()> {
+fn merits<A: Study>(algorithm: &A, run: usize, round: u64, of: &[ClientId], now: &mut Moment<A>, sink: &mut dyn Sink) -> io::Result<()> {
     for (id, tally) in of.iter().zip(std::mem::take(&mut now.merits)) {
         if let Some(weights) = algorithm.merit(&now.server, *id) {
             sink.merit(&Merit::new(run, round, id.0, &weights).over(&tally))?;
@@ -325,7 +319,7 @@ fn is_finite(server: &mut impl Wire) -> bool {
     finite
 }
 
-fn measure<A: Algorithm>(
+fn measure<A: Study>(
     algorithm: &A,
     plan: &Plan,
     round: u64,

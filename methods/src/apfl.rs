@@ -17,10 +17,12 @@
 //! the client hears and never leaves it. With αᵢ > 0 and without held-out data the mixture tends to the pure local model,
 //! whatever w is: what is learnt together matters only on the way there. αᵢ = 0 is FedAvg.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Round, Sampling, Site, Vector, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Deployment, Fraction, PerClient, Positive, Round, Sampling, Site, Study, Unsuitable, Vector, wire,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, refuse_alpha, words};
+use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, alpha_suits, average, words};
 use crate::registry::{Card, Method};
 
 /// Adaptive mixtures.
@@ -115,15 +117,21 @@ impl Algorithm for Apfl {
         w
     }
 
-    fn mixes(&self) -> bool {
-        false
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Own(Self::personal)
     }
+}
 
+impl Apfl {
+    /// What the client deploys.
     fn personal(&self, me: &Client, w: &Vector, _: &mut Site<'_>) -> Vector {
         me.v.as_ref().map_or_else(|| w.clone(), |v| Vector::mix(me.alpha, v, w)) // line 8
     }
+}
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        refuse_alpha(&self.alpha, clients).or_else(|| self.sampling.refuse(clients))
+impl Study for Apfl {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        alpha_suits(&self.alpha, clients)?;
+        self.sampling.suits(clients)
     }
 }

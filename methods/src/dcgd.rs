@@ -18,7 +18,10 @@
 //! What is promised of F(xᵏ) − F* is Corollary 1's Lα/2 times Theorem 4, or Theorem 6. Theorem 8 bounds the smallest
 //! gradient seen, which no single round can be held against.
 
-use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, PerClient, Positive, Promise, Rate, Round, Site, Vector, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Deployment, Facts, Fraction, PerClient, Positive, Promise, Rate, Round, Site, Study, Unsuitable, Vector,
+    wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
@@ -146,12 +149,21 @@ impl Algorithm for Dcgd {
         s.at.model()
     }
 
-    fn share(&self, client: ClientId) -> f64 {
+    fn deploys(&self, client: ClientId) -> Deployment<Self> {
+        Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) }
+    }
+}
+
+impl Dcgd {
+    /// αᵢ: the share of the common model in what the client deploys.
+    pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }
+}
 
-    fn anchor(&self, site: &mut Site<'_>) -> Vector {
-        self.solve.optimum(site)
+impl Study for Dcgd {
+    fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
+        Some(&mut self.alpha)
     }
 
     /// Theorems 4 and 6.
@@ -187,7 +199,8 @@ impl Algorithm for Dcgd {
         }
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        self.mixture().refuse(clients).or_else(|| self.compressor.refuse(clients, false))
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.mixture().suits(clients)?;
+        self.compressor.suits(clients, false)
     }
 }

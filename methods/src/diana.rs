@@ -25,7 +25,10 @@
 //! What is promised of F(xᵏ) − F* is Corollary 2's Lα/2 times Theorem 5, or Theorem 7. Theorem 9 bounds the average of
 //! the gradients seen, which no single round can be held against.
 
-use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, PerClient, Positive, Promise, Rate, Round, Site, Vector, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Deployment, Facts, Fraction, PerClient, Positive, Promise, Rate, Round, Site, Study, Unsuitable, Vector,
+    wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
@@ -222,12 +225,21 @@ impl Algorithm for Diana {
         s.at.model()
     }
 
-    fn share(&self, client: ClientId) -> f64 {
+    fn deploys(&self, client: ClientId) -> Deployment<Self> {
+        Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) }
+    }
+}
+
+impl Diana {
+    /// αᵢ: the share of the common model in what the client deploys.
+    pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }
+}
 
-    fn anchor(&self, site: &mut Site<'_>) -> Vector {
-        self.solve.optimum(site)
+impl Study for Diana {
+    fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
+        Some(&mut self.alpha)
     }
 
     /// Theorems 5 and 7.
@@ -268,9 +280,10 @@ impl Algorithm for Diana {
         }
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         let needs_memory = self.regime == Regime::NonConvex && self.step == Rate::Theory && self.h0 == Memory::Zero;
-        let wrong = || needs_memory.then(|| "the non-convex theory needs h0 = \"gradients\"".to_owned());
-        self.mixture().refuse(clients).or_else(|| self.compressor.refuse(clients, false)).or_else(wrong)
+        self.mixture().suits(clients)?;
+        self.compressor.suits(clients, false)?;
+        Unsuitable::when(needs_memory, "the non-convex theory needs h0 = \"gradients\"")
     }
 }

@@ -13,7 +13,7 @@
 //! vᵢ starts at the first x that the client hears. λ = 0 ends at pure local models, large λ at the shared one. Personal
 //! models are never sent: the shared one, and the messages, are those of FedAvg.
 
-use motet_core::{Abort, Algorithm, ClientId, NonNegative, Positive, Round, Sampling, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, NonNegative, Positive, Round, Sampling, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
@@ -109,15 +109,20 @@ impl Algorithm for Ditto {
         x
     }
 
-    fn mixes(&self) -> bool {
-        false
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Own(Self::personal)
     }
+}
 
+impl Ditto {
+    /// What the client deploys.
     fn personal(&self, own: &Option<Vector>, x: &Vector, _: &mut Site<'_>) -> Vector {
         own.as_ref().unwrap_or(x).clone() // line 5
     }
+}
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        self.sampling.refuse(clients)
+impl Study for Ditto {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.sampling.suits(clients)
     }
 }

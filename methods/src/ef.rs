@@ -20,7 +20,9 @@
 //! of EF21, which is 1/Lα without compression. Those who stay silent keep their eᵢ and count as zero in
 //! line 5, so that nothing is applied twice. An unbiased compressor is divided by 1 + ω.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Deployment, Fraction, PerClient, Positive, Rate, Round, Site, Study, Unsuitable, Vector, wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
@@ -136,15 +138,25 @@ impl Algorithm for Ef {
         &s.x
     }
 
-    fn share(&self, client: ClientId) -> f64 {
+    fn deploys(&self, client: ClientId) -> Deployment<Self> {
+        Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) }
+    }
+}
+
+impl Ef {
+    /// αᵢ: the share of the common model in what the client deploys.
+    pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }
+}
 
-    fn anchor(&self, site: &mut Site<'_>) -> Vector {
-        self.solve.optimum(site)
+impl Study for Ef {
+    fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
+        Some(&mut self.alpha)
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        self.mixture().refuse(clients).or_else(|| self.compressor.refuse(clients, true))
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.mixture().suits(clients)?;
+        self.compressor.suits(clients, true)
     }
 }

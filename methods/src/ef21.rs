@@ -18,7 +18,9 @@
 //! mean of all. The step is quoted from the EF21 paper; FLIX has no theorem for it. That
 //! paper bounds an average of gradients for this step, and nothing that a single round could be held against.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Deployment, Fraction, PerClient, Positive, Rate, Round, Site, Study, Unsuitable, Vector, wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
@@ -137,15 +139,25 @@ impl Algorithm for Ef21 {
         &s.x
     }
 
-    fn share(&self, client: ClientId) -> f64 {
+    fn deploys(&self, client: ClientId) -> Deployment<Self> {
+        Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) }
+    }
+}
+
+impl Ef21 {
+    /// αᵢ: the share of the common model in what the client deploys.
+    pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }
+}
 
-    fn anchor(&self, site: &mut Site<'_>) -> Vector {
-        self.solve.optimum(site)
+impl Study for Ef21 {
+    fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
+        Some(&mut self.alpha)
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        self.mixture().refuse(clients).or_else(|| self.compressor.refuse(clients, true))
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.mixture().suits(clients)?;
+        self.compressor.suits(clients, true)
     }
 }

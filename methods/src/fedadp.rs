@@ -15,11 +15,13 @@
 //! "code" is what the released code of MeritFed (Tupitsa et al. 2024) compares with: no smoothing, no sizes. The
 //! original flavour has one local step. Where the target is silent, the code flavour tries the round again.
 
-use motet_core::{Abort, Algorithm, Mean, Positive, Round, Site, Vector, wire};
+use motet_core::{Abort, Algorithm, Mean, Positive, Round, Site, Study, Unsuitable, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
-use crate::parts::{BatchSize, Clip, Gradients, Simplex, Weighed, cosine, one_target, own_gradient, refuse_target, simplex_of};
+use crate::parts::{
+    BatchSize, Clip, Gradients, Simplex, Weighed, cosine, one_target, own_gradient, simplex_of, target_suits, weighs_for_one_target,
+};
 use crate::registry::{Card, Method};
 
 /// Weights by angles.
@@ -178,8 +180,12 @@ impl Algorithm for FedAdp {
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         me.answer(ask, self.batch, site)
     }
+}
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        refuse_target(self.target, clients)
+impl Study for FedAdp {
+    weighs_for_one_target!(Server, model);
+
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        target_suits("target", self.target, clients)
     }
 }

@@ -12,7 +12,7 @@
 //! that of the Moreau envelopes, not the minimiser of 1/n Σ fᵢ. μ = 0 is FedAvg. The paper draws clients by their
 //! numbers of examples and averages plainly; drawing plainly and weighing by examples (`weights`) has the same mean.
 
-use motet_core::{Abort, Algorithm, ClientId, NonNegative, Positive, Round, Sampling, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, NonNegative, Positive, Round, Sampling, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
@@ -90,7 +90,13 @@ impl Algorithm for Fedprox {
         x
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        self.sampling.refuse(clients)
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Shared
+    }
+}
+
+impl Study for Fedprox {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.sampling.suits(clients)
     }
 }

@@ -13,7 +13,7 @@
 //! On a quadratic, line 4 with whole gradients is the mixture (I − J) xᵢ* + J x with J = (I − t Aᵢ)^H: FLIX replaces the
 //! matrix J by a number. Tuning uses the client's training data and is never booked: it happens once, after the run.
 
-use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Sampling, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Sampling, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
@@ -92,18 +92,23 @@ impl Algorithm for Finetune {
         x
     }
 
-    fn mixes(&self) -> bool {
-        false
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Own(Self::personal)
     }
+}
 
+impl Finetune {
+    /// What the client deploys.
     fn personal(&self, _: &(), x: &Vector, site: &mut Site<'_>) -> Vector {
         let local = LocalSteps { step: *self.tune_step.unwrap_or(self.step), steps: self.tune, batch: self.batch };
         let mut z = x.clone();
         local.descend(site, &mut z, |_, _| {}); // line 4
         z
     }
+}
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        self.sampling.refuse(clients)
+impl Study for Finetune {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.sampling.suits(clients)
     }
 }

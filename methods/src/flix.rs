@@ -16,11 +16,12 @@
 //! that depends on x: they are never asked and deploy xᵢ*.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Cohort, Facts, Fraction, Mean, PerClient, Positive, Promise, Rate, Round, Site, Vector, message, wire,
+    Abort, Algorithm, ClientId, Cohort, Deployment, Facts, Fraction, Mean, OutOfRange, PerClient, Positive, Promise, Rate, Round, Site,
+    Study, Unsuitable, Vector, message, wire,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Mixed, Solve, Start, refuse_alpha};
+use crate::parts::{Mixed, Solve, Start, alpha_suits};
 use crate::registry::{Card, Method};
 
 /// FLIX by distributed gradient descent.
@@ -104,6 +105,17 @@ wire! {
 }
 
 impl Flix {
+    /// Mixtures with one share α of the common model for all clients, and everything else by default.
+    ///
+    /// ```
+    /// use motet_methods::flix::Flix;
+    /// assert!(Flix::mixing(0.5).is_ok() && Flix::mixing(1.5).is_err());
+    /// ```
+    pub fn mixing(alpha: f64) -> Result<Self, OutOfRange> {
+        let alpha = PerClient::Same(Fraction::new(alpha)?);
+        Ok(Self { alpha, step: Rate::Theory, start: Start::default(), solve: Solve::default() })
+    }
+
     /// Those who have a part in x.
     fn sharing(&self, round: &Round<'_, Self>) -> Cohort {
         round.everyone().filter(|id| *self.alpha.of(id) > 0.0)
@@ -178,10 +190,10 @@ impl Algorithm for Flix {
         match ask {
             Ask::Introduce { optimum } => Reply::Introduction {
                 curvature: site.train.constants().smoothness.map(|l| alpha * alpha * l),
-                optimum: optimum.then(|| self.anchor(site)),
+                optimum: optimum.then(|| self.solve.optimum(site)),
             },
             Ask::Differentiate { x } => {
-                let model = self.personal(&(), x, site);
+                let model = self.deploys(site.id).model(self, &(), x, site);
                 let mut g = site.train.gradient(&model);
                 g.scale(alpha); // the αᵢ of line 4: the chain rule
                 Reply::Gradient { g }
@@ -193,12 +205,21 @@ impl Algorithm for Flix {
         &s.x
     }
 
-    fn share(&self, client: ClientId) -> f64 {
+    fn deploys(&self, client: ClientId) -> Deployment<Self> {
+        Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) }
+    }
+}
+
+impl Flix {
+    /// αᵢ: the share of the common model in what the client deploys.
+    pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }
+}
 
-    fn anchor(&self, site: &mut Site<'_>) -> Vector {
-        self.solve.optimum(site)
+impl Study for Flix {
+    fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
+        Some(&mut self.alpha)
     }
 
     /// Theorem 2: F(xᵏ) − F* ≤ (1 − γ μα)ᵏ (F(x⁰) − F*) for γ ≤ 1/Lα.
@@ -207,7 +228,7 @@ impl Algorithm for Flix {
         mixed.descent(self.step, "FLIX Theorem 2")
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        refuse_alpha(&self.alpha, clients)
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        alpha_suits(&self.alpha, clients)
     }
 }

@@ -21,10 +21,13 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, PerClient, Positive, Rate, Round, Sampling, Site, Vector, message, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Deployment, Fraction, Mean, PerClient, Positive, Rate, Round, Sampling, Site, Study, Unsuitable, Vector,
+    message, wire,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Amount, BatchSize, Direction, LOCAL, LocalSteps, Momenta, Optimiser, Solve, Start, Walk, Weights, refuse_alpha};
+use crate::parts::{Amount, BatchSize, Direction, LOCAL, LocalSteps, Momenta, Optimiser, Solve, Start, Walk, Weights, alpha_suits};
 use crate::registry::{Card, Method};
 
 /// FLIX by local epochs.
@@ -155,7 +158,7 @@ impl Algorithm for FlixFedavg {
 
     fn answer(&self, _: &mut (), Improve { x }: &Improve, site: &mut Site<'_>) -> Improvement {
         let alpha = self.share(site.id);
-        let anchor = (alpha < 1.0).then(|| self.anchor(site));
+        let anchor = (alpha < 1.0).then(|| self.solve.optimum(site));
         let (mut y, mut g, mut steps) = (x.clone(), x.zeros_like(), Walk::default());
         let local = LocalSteps { step: *self.client_step, steps: Amount::Epochs(self.epochs), batch: self.batch };
         local.walk(site, |train, rows, buffers| {
@@ -174,22 +177,29 @@ impl Algorithm for FlixFedavg {
         &s.x
     }
 
-    fn share(&self, client: ClientId) -> f64 {
+    fn deploys(&self, client: ClientId) -> Deployment<Self> {
+        Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) }
+    }
+}
+
+impl FlixFedavg {
+    /// αᵢ: the share of the common model in what the client deploys.
+    pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }
+}
 
-    fn anchor(&self, site: &mut Site<'_>) -> Vector {
-        self.solve.optimum(site)
+impl Study for FlixFedavg {
+    fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
+        Some(&mut self.alpha)
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        let theory = (self.optimiser.step() == Rate::Theory)
-            .then(|| "theory has no server step for local epochs: give the optimiser's step as a number".to_owned());
-        let start = (self.start == Start::OneShot).then(|| "flix-fedavg starts from \"model\", \"zeros\" or \"ones\"".to_owned());
-        refuse_alpha(&self.alpha, clients)
-            .or_else(|| self.sampling.refuse(clients))
-            .or(theory)
-            .or(start)
-            .or_else(|| self.optimiser.refuse())
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        alpha_suits(&self.alpha, clients)?;
+        self.sampling.suits(clients)?;
+        let theory = "theory has no server step for local epochs: give the optimiser's step as a number";
+        Unsuitable::when(self.optimiser.step() == Rate::Theory, theory)?;
+        Unsuitable::when(self.start == Start::OneShot, "flix-fedavg starts from \"model\", \"zeros\" or \"ones\"")?;
+        self.optimiser.suits()
     }
 }

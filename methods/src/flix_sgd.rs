@@ -18,11 +18,12 @@
 //! round in which nobody is asked changes nothing.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Facts, Fraction, Mean, PerClient, Promise, Rate, Round, Rows, Sampling, Site, Vector, message, wire,
+    Abort, Algorithm, ClientId, Deployment, Facts, Fraction, Mean, PerClient, Promise, Rate, Round, Rows, Sampling, Site, Study,
+    Unsuitable, Vector, message, wire,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, Decay, Mixed, Momenta, Optimiser, Plateau, Schedule, Solve, Start, refuse_alpha, rows};
+use crate::parts::{BatchSize, Decay, Mixed, Momenta, Optimiser, Plateau, Schedule, Solve, Start, alpha_suits, rows};
 use crate::registry::{Card, Method};
 
 /// FLIX by stochastic gradients.
@@ -223,10 +224,10 @@ impl Algorithm for FlixSgd {
         match ask {
             Ask::Introduce { optimum } => Reply::Introduction {
                 curvature: site.train.constants().smoothness.map(|l| alpha * alpha * l),
-                optimum: optimum.then(|| self.anchor(site)),
+                optimum: optimum.then(|| self.solve.optimum(site)),
             },
             Ask::Differentiate { x } | Ask::Assess { x } => {
-                let model = self.personal(&(), x, site);
+                let model = self.deploys(site.id).model(self, &(), x, site);
                 let loss = matches!(ask, Ask::Assess { .. }).then(|| site.train.value(&model, Rows::All)); // line 6
                 let batch = self.batch.draw(site.train.samples(), &mut site.rng); // line 4
                 let mut g = model.zeros_like();
@@ -244,12 +245,21 @@ impl Algorithm for FlixSgd {
         &s.x
     }
 
-    fn share(&self, client: ClientId) -> f64 {
+    fn deploys(&self, client: ClientId) -> Deployment<Self> {
+        Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) }
+    }
+}
+
+impl FlixSgd {
+    /// αᵢ: the share of the common model in what the client deploys.
+    pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }
+}
 
-    fn anchor(&self, site: &mut Site<'_>) -> Vector {
-        self.solve.optimum(site)
+impl Study for FlixSgd {
+    fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
+        Some(&mut self.alpha)
     }
 
     /// With everyone, full batches and plain steps this is `flix`, and so is its promise; a step of 1/Lα is longer than
@@ -264,7 +274,9 @@ impl Algorithm for FlixSgd {
         }
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        refuse_alpha(&self.alpha, clients).or_else(|| self.sampling.refuse(clients)).or_else(|| self.optimiser.refuse())
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        alpha_suits(&self.alpha, clients)?;
+        self.sampling.suits(clients)?;
+        self.optimiser.suits()
     }
 }

@@ -28,6 +28,10 @@ impl Kind for Individual {
         None
     }
 
+    fn alpha_mut(&mut self) -> Option<&mut PerClient<Fraction>> {
+        None
+    }
+
     fn steps(&self) -> Steps {
         Steps::Own
     }

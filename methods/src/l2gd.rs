@@ -17,7 +17,10 @@
 //! iterations. Both kinds of steps are right together, not each alone: with a constant step the method ends in a
 //! neighbourhood of the minimiser, the smaller the step the smaller. Everyone takes part in every round.
 
-use motet_core::{Abort, Algorithm, ClientId, Mean, NonNegative, Positive, Probability, Rate, Round, Site, Vector, message, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Deployment, Mean, NonNegative, Positive, Probability, Rate, Round, Site, Study, Unsuitable, Vector,
+    message, wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{BatchSize, rows, words};
@@ -198,24 +201,30 @@ impl Algorithm for L2gd {
         &s.mean
     }
 
-    fn mixes(&self) -> bool {
-        false
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Own(Self::personal)
     }
+}
 
+impl L2gd {
+    /// What the client deploys.
     fn personal(&self, own: &Option<Vector>, mean: &Vector, _: &mut Site<'_>) -> Vector {
         own.as_ref().unwrap_or(mean).clone() // line 6
     }
+}
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        let endless = clients.is_none().then(|| "l2gd averages all clients: the population must have an end".to_owned());
-        let always = matches!(self.p, Rate::Given(p) if *p == 1.0).then(|| "p must be below 1, or no local step is ever taken".to_owned());
-        let unstable = match (self.p, self.step, clients) {
-            (Rate::Given(p), Rate::Given(step), Some(n)) => {
-                let (pull, _) = self.rates(*p, *step, n as usize);
-                (pull >= 2.0).then(|| format!("an averaging step of {pull:.3} overshoots: step x lambda / (n p) must be below 2"))
-            }
-            _ => None,
+impl Study for L2gd {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        let Some(n) = clients else {
+            return Err(Unsuitable::WithoutEnd("l2gd averages all clients: the population must have an end"));
         };
-        endless.or(always).or(unstable)
+        let always = matches!(self.p, Rate::Given(p) if *p == 1.0);
+        Unsuitable::when(always, "p must be below 1, or no local step is ever taken")?;
+        if let (Rate::Given(p), Rate::Given(step)) = (self.p, self.step) {
+            let (pull, _) = self.rates(*p, *step, n as usize);
+            let overshoots = format!("an averaging step of {pull:.3} overshoots: step x lambda / (n p) must be below 2");
+            Unsuitable::when(pull >= 2.0, overshoots)?;
+        }
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! This is FLIX at α = 0, and what joining a federation has to beat.
 
-use motet_core::{Abort, Algorithm, ClientId, Round, Site, Vector, message};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, Round, Site, Study, Vector, message};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::Solve;
@@ -80,11 +80,9 @@ impl Algorithm for Local {
         start
     }
 
-    fn share(&self, _: ClientId) -> f64 {
-        0.0
-    }
-
-    fn anchor(&self, site: &mut Site<'_>) -> Vector {
-        self.solve.optimum(site)
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Mixture { share: 0.0, anchor: |method, site| method.solve.optimum(site) }
     }
 }
+
+impl Study for Local {}

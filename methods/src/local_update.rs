@@ -33,7 +33,10 @@
 //! - Where a client's function depends on a few rows of x only (tag prediction), plain local steps are taken on these rows,
 //!   and q is sent, averaged and applied by rows; rows that nobody named are not touched by a server optimiser either.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, NonNegative, Positive, Rate, Round, Sampling, Site, Update, Vector};
+use motet_core::{
+    Abort, Algorithm, ClientId, Deployment, Fraction, Mean, NonNegative, Positive, Rate, Round, Sampling, Site, Study, Unsuitable, Update,
+    Vector,
+};
 use serde::{Deserialize, Serialize};
 
 pub use crate::parts::Amount;
@@ -355,11 +358,14 @@ impl<P: Preset> Algorithm for Family<P> {
         &s.x
     }
 
-    fn mixes(&self) -> bool {
-        self.recipe.adapt == 0
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        if self.recipe.adapt == 0 { Deployment::Shared } else { Deployment::Own(Self::adapted) }
     }
+}
 
-    fn personal(&self, _: &(), shared: &Vector, site: &mut Site<'_>) -> Vector {
+impl<P: Preset> Family<P> {
+    /// Line 10: some more steps from the shared model.
+    fn adapted(&self, _: &(), shared: &Vector, site: &mut Site<'_>) -> Vector {
         let Some(steps) = std::num::NonZeroU32::new(self.recipe.adapt) else { return shared.clone() };
         let samples = site.train.samples();
         let parts = parted(site.id, samples, self.recipe.hold);
@@ -372,8 +378,10 @@ impl<P: Preset> Algorithm for Family<P> {
         }
         y
     }
+}
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        self.recipe.refuse(clients)
+impl<P: Preset> Study for Family<P> {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.recipe.suits(clients)
     }
 }

@@ -19,11 +19,11 @@
 //! Batches run through the data in shuffled passes. Clipping is ours, against clients that lie. Whoever stays
 //! silent in line 2 keeps its weight, and the others share the rest. With η = 0 this is distributed SGD.
 
-use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply, Validation};
-use crate::parts::{BatchSize, Clip, MIRROR, Mirror, VALIDATION, Weighed, one_target, refuse_target, simplex_of};
+use crate::parts::{BatchSize, Clip, MIRROR, Mirror, VALIDATION, Weighed, one_target, simplex_of, target_suits, weighs_for_one_target};
 use crate::registry::{Card, Method};
 
 /// Merit-weighted gradients for one target.
@@ -96,8 +96,13 @@ impl Algorithm for MeritFed {
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         me.judge(ask, self.batch, self.validation, self.mirror.batch, site)
     }
+}
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        refuse_target(self.target, clients).or_else(|| self.mirror.refuse(self.validation))
+impl Study for MeritFed {
+    weighs_for_one_target!(Weighed);
+
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        target_suits("target", self.target, clients)?;
+        self.mirror.suits(self.validation)
     }
 }

@@ -23,11 +23,11 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Site, Vector, wire};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Site, Study, Unsuitable, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply, Validation};
-use crate::parts::{BatchSize, Clip, Gradients, MIRROR, Mirror, Search, Simplex, VALIDATION, Weighed, simplex_of};
+use crate::parts::{BatchSize, Clip, Gradients, MIRROR, Mirror, NOBODY_TO_WEIGH, Search, Simplex, VALIDATION, Weighed, simplex_of};
 use crate::registry::{Card, Method};
 
 /// Merit-weighted gradients for every client.
@@ -209,14 +209,20 @@ impl Algorithm for MeritFedAll {
         s.targets.get(to.0 as usize).map_or(&s.start, |target| &target.x)
     }
 
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Shared
+    }
+}
+
+impl Study for MeritFedAll {
     fn merit(&self, s: &Server, target: ClientId) -> Option<Vec<f64>> {
         s.targets.get(target.0 as usize).map(|target| target.w.weights())
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         if clients.is_none() {
-            return Some("a population without end has no clients to weigh".into());
+            return Err(Unsuitable::WithoutEnd(NOBODY_TO_WEIGH));
         }
-        self.mirror.refuse(self.validation)
+        self.mirror.suits(self.validation)
     }
 }

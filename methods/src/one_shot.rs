@@ -16,11 +16,13 @@
 //! Clients with αᵢ = 0 weigh nothing and are never asked. All of it is booked as round 0, which ends
 //! the run.
 
-use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, Mean, PerClient, Promise, Round, Site, Vector, message};
+use motet_core::{
+    Abort, Algorithm, ClientId, Deployment, Facts, Fraction, Mean, PerClient, Promise, Round, Site, Study, Unsuitable, Vector, message,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::budget::variance;
-use crate::parts::{Solve, refuse_alpha};
+use crate::parts::{Solve, alpha_suits};
 use crate::registry::{Card, Method};
 
 /// One-shot averaging.
@@ -142,7 +144,7 @@ impl Algorithm for OneShot {
                     Weights::Minimisers => curvature,
                     Weights::StationaryPoints => curvature * curvature,
                 };
-                Reply::Introduction { weight, optimum: self.anchor(site) } // line 2
+                Reply::Introduction { weight, optimum: self.solve.optimum(site) } // line 2
             }
         }
     }
@@ -151,12 +153,21 @@ impl Algorithm for OneShot {
         x
     }
 
-    fn share(&self, client: ClientId) -> f64 {
+    fn deploys(&self, client: ClientId) -> Deployment<Self> {
+        Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) }
+    }
+}
+
+impl OneShot {
+    /// αᵢ: the share of the common model in what the client deploys.
+    pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }
+}
 
-    fn anchor(&self, site: &mut Site<'_>) -> Vector {
-        self.solve.optimum(site)
+impl Study for OneShot {
+    fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
+        Some(&mut self.alpha)
     }
 
     /// Theorem 1: F(x) − F* ≤ Lα V/2. Theorem 3: |∇F(x)|² ≤ 1/n Σ αᵢ⁴ Lᵢ² |xᵢ* − x|².
@@ -173,7 +184,7 @@ impl Algorithm for OneShot {
         Some(Promise { metric: metric.into(), initial, factor: 1.0, source: source.into(), ..Promise::default() })
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        refuse_alpha(&self.alpha, clients)
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        alpha_suits(&self.alpha, clients)
     }
 }

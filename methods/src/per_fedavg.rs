@@ -19,7 +19,7 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Rows, Sampling, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Rows, Sampling, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{BatchSize, Train, Trained, Weights, average, rows, words};
@@ -167,10 +167,13 @@ impl Algorithm for PerFedavg {
         x
     }
 
-    fn mixes(&self) -> bool {
-        false
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Own(Self::personal)
     }
+}
 
+impl PerFedavg {
+    /// What the client deploys.
     fn personal(&self, _: &(), x: &Vector, site: &mut Site<'_>) -> Vector {
         let (mut y, mut g) = (x.clone(), x.zeros_like());
         for _ in 0..self.adapt.get() {
@@ -179,8 +182,10 @@ impl Algorithm for PerFedavg {
         }
         y
     }
+}
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        self.sampling.refuse(clients)
+impl Study for PerFedavg {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.sampling.suits(clients)
     }
 }

@@ -17,7 +17,7 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Abort, Algorithm, ClientId, Meter, Positive, Round, Rows, Sampling, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, Meter, Positive, Round, Rows, Sampling, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
@@ -125,17 +125,22 @@ impl Algorithm for Pfedme {
         w
     }
 
-    fn mixes(&self) -> bool {
-        false
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Own(Self::personal)
     }
+}
 
+impl Pfedme {
+    /// What the client deploys.
     fn personal(&self, _: &(), w: &Vector, site: &mut Site<'_>) -> Vector {
         let mut theta = w.clone();
         self.approach(&mut site.train, Rows::All, site.buffers, &mut theta, w); // line 6
         theta
     }
+}
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        self.sampling.refuse(clients)
+impl Study for Pfedme {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.sampling.suits(clients)
     }
 }

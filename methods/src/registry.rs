@@ -1,11 +1,11 @@
 //! The one list of methods, and the border between names and types.
 
-use motet_core::Algorithm;
+use motet_core::Study;
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 
 /// An algorithm that an experiment file can name.
-pub trait Method: Algorithm + Serialize + DeserializeOwned {
+pub trait Method: Study + Clone + Serialize + DeserializeOwned {
     /// What people should know.
     const CARD: Card;
 }
@@ -33,6 +33,12 @@ pub trait Visitor {
     fn visit<M: Method>(self, method: M) -> Self::Out;
 }
 
+/// Is handed every method there is.
+pub trait EachMethod {
+    /// One method.
+    fn method<M: Method>(&mut self);
+}
+
 /// A name that is not in the list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown method \"{0}\"")]
@@ -42,6 +48,11 @@ macro_rules! registry {
     ($($method:ty),* $(,)?) => {
         /// Every method there is.
         pub const CARDS: &[Card] = &[$(<$method>::CARD),*];
+
+        /// Hands over every method there is, in the order of the list.
+        pub fn each_method(to: &mut impl EachMethod) {
+            $(to.method::<$method>();)*
+        }
 
         /// Reads the parameters of the method called `name` and hands it to the visitor. The outer
         /// error is a name nobody knows, the inner one parameters that do not fit.

@@ -49,7 +49,8 @@
 //! αᵢ² Lᵢ > Lα.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Cohort, Mean, Meter, PerClient, Positive, Probability, Rate, Round, Rows, Sampling, Site, Vector,
+    Abort, Algorithm, ClientId, Cohort, Deployment, Fraction, Mean, Meter, PerClient, Positive, Probability, Rate, Round, Rows, Sampling,
+    Site, Study, Unsuitable, Vector,
 };
 use serde::{Deserialize, Serialize};
 
@@ -301,7 +302,7 @@ impl<K: Kind> Algorithm for Family<K> {
                 Reply::Done {}
             }
             Ask::Differentiate { x } => {
-                let at = self.personal(me, x, site);
+                let at = self.deploys(site.id).model(self, me, x, site);
                 me.h = site.train.gradient(&at);
                 Reply::Gradient { g: me.h.clone() }
             }
@@ -317,7 +318,7 @@ impl<K: Kind> Algorithm for Family<K> {
                 self.settle(me, x, 1.0, site.id);
                 let least = self.decay.map_or(0.0, |decay| *decay.least / me.step);
                 me.slow = slow.max(least.min(1.0));
-                let at = self.personal(me, x, site);
+                let at = self.deploys(site.id).model(self, me, x, site);
                 let loss = site.train.value(&at, Rows::All);
                 Reply::Assessed { x: self.advance(me, x, *steps, site), loss }
             }
@@ -337,28 +338,29 @@ impl<K: Kind> Algorithm for Family<K> {
         &s.x
     }
 
-    fn share(&self, client: ClientId) -> f64 {
+    fn deploys(&self, client: ClientId) -> Deployment<Self> {
+        Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) }
+    }
+}
+
+impl<K: Kind> Family<K> {
+    /// αᵢ: the share of the common model in what the client deploys.
+    pub fn share(&self, client: ClientId) -> f64 {
         self.kind.alpha().map_or(1.0, |alpha| *alpha.of(client))
     }
+}
 
-    fn anchor(&self, site: &mut Site<'_>) -> Vector {
-        self.solve.optimum(site)
+impl<K: Kind> Study for Family<K> {
+    fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
+        self.kind.alpha_mut()
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        let lists =
-            [("alpha", self.kind.alpha().and_then(PerClient::listed)), ("noise", self.target.as_ref().and_then(|t| t.noise.listed()))];
-        for (name, listed) in lists {
-            match (listed, clients) {
-                (Some(listed), None) => return Some(format!("{name} lists {listed} clients, the population has no end")),
-                (Some(listed), Some(n)) if n as usize != listed => {
-                    return Some(format!("{name} lists {listed} clients, the problem has {n}"));
-                }
-                _ => {}
-            }
-        }
-        let both = (self.decay.is_some() && self.compressor.is_some())
-            .then(|| "decay goes with uncompressed replies: leave one of the two out".into());
-        settings::refuse(self.coin, self.batch, self.participation, clients).or_else(|| self.refuse_compressor(clients)).or(both)
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        Unsuitable::unless_listed("alpha", self.kind.alpha().and_then(PerClient::listed), clients)?;
+        Unsuitable::unless_listed("noise", self.target.as_ref().and_then(|t| t.noise.listed()), clients)?;
+        settings::suits(self.coin, self.batch, self.participation, clients)?;
+        self.compressor_suits(clients)?;
+        let both = self.decay.is_some() && self.compressor.is_some();
+        Unsuitable::when(both, "decay goes with uncompressed replies: leave one of the two out")
     }
 }

@@ -14,7 +14,7 @@
 //! c stays the mean of all cᵢ, whoever takes part. The fixed point is the minimiser of 1/n Σ fᵢ, whatever K. Two vectors
 //! travel each way. A client drawn twice works once; line 5 then weighs it as often as it was drawn, line 6 does not.
 
-use motet_core::{Abort, Algorithm, ClientId, Mean, Positive, Round, Sampling, Site, Vector, message, wire};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, Mean, Positive, Round, Sampling, Site, Study, Unsuitable, Vector, message, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, words};
@@ -154,9 +154,16 @@ impl Algorithm for Scaffold {
         &s.x
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        let endless =
-            clients.is_none().then(|| "scaffold averages the memories of all clients: the population must have an end".to_owned());
-        endless.or_else(|| self.sampling.refuse(clients))
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Shared
+    }
+}
+
+impl Study for Scaffold {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        if clients.is_none() {
+            return Err(Unsuitable::WithoutEnd("scaffold averages the memories of all clients: the population must have an end"));
+        }
+        self.sampling.suits(clients)
     }
 }

@@ -10,12 +10,12 @@
 //!
 //! The other rules are the usual robust ones; see [`Aggregator`].
 
-use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
 use crate::parts::robust::{AGGREGATORS, Aggregator};
-use crate::parts::{BatchSize, Clip, gather_gradients, refuse_target};
+use crate::parts::{BatchSize, Clip, gather_gradients, target_suits};
 use crate::registry::{Card, Method};
 
 /// Everyone counts the same.
@@ -83,11 +83,18 @@ impl Algorithm for SgdFull {
         x
     }
 
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Shared
+    }
+}
+
+impl Study for SgdFull {
     fn target(&self) -> Option<ClientId> {
         Some(ClientId(self.target))
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        refuse_target(self.target, clients).or_else(|| self.aggregator.refuse(clients))
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        target_suits("target", self.target, clients)?;
+        self.aggregator.suits(clients)
     }
 }

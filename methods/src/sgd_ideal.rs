@@ -10,11 +10,11 @@
 //!
 //! Nobody outside G is asked: the method knows what the others have to find out.
 
-use motet_core::{Abort, Algorithm, ClientId, Cohort, Mean, Positive, Round, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Cohort, Deployment, Mean, Positive, Round, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
-use crate::parts::{BatchSize, refuse_target};
+use crate::parts::{BatchSize, target_suits};
 use crate::registry::{Card, Method};
 
 /// The target and its like.
@@ -83,6 +83,12 @@ impl Algorithm for SgdIdeal {
         x
     }
 
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Shared
+    }
+}
+
+impl Study for SgdIdeal {
     fn target(&self) -> Option<ClientId> {
         Some(ClientId(self.target))
     }
@@ -93,17 +99,15 @@ impl Algorithm for SgdIdeal {
         Some(weights)
     }
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         if self.friends.is_empty() {
-            return Some("friends must list at least one client, got []".into());
+            return Err(Unsuitable::Setting("friends must list at least one client, got []".into()));
         }
         let twice = (1..self.friends.len()).find(|&k| self.friends[..k].contains(&self.friends[k]));
         if let Some(k) = twice {
-            return Some(format!("friends lists client {} twice", self.friends[k]));
+            return Err(Unsuitable::Setting(format!("friends lists client {} twice", self.friends[k])));
         }
-        self.friends
-            .iter()
-            .find_map(|&i| refuse_target(i, clients).map(|why| format!("friends: {why}")))
-            .or_else(|| refuse_target(self.target, clients))
+        self.friends.iter().try_for_each(|&i| target_suits("one of friends", i, clients))?;
+        target_suits("target", self.target, clients)
     }
 }

@@ -13,11 +13,13 @@
 //! Weights persist, and the target's cosine with itself is the largest: in the end it stands alone. If the target is
 //! silent, the round is tried again.
 
-use motet_core::{Abort, Algorithm, NonNegative, Positive, Round, Site, Vector};
+use motet_core::{Abort, Algorithm, NonNegative, Positive, Round, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
-use crate::parts::{BatchSize, Clip, Gradients, Weighed, cosine, one_target, own_gradient, refuse_target, simplex_of};
+use crate::parts::{
+    BatchSize, Clip, Gradients, Weighed, cosine, one_target, own_gradient, simplex_of, target_suits, weighs_for_one_target,
+};
 use crate::registry::{Card, Method};
 
 /// Weights by cosines.
@@ -96,8 +98,12 @@ impl Algorithm for Tawt {
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         me.answer(ask, self.batch, site)
     }
+}
 
-    fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        refuse_target(self.target, clients)
+impl Study for Tawt {
+    weighs_for_one_target!(Weighed);
+
+    fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        target_suits("target", self.target, clients)
     }
 }

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use motet_core::{ClientId, Constants, Host, Memo, Population, Seed, Vector};
+use motet_core::{Constants, Fraction, PerClient, Seed, Vector};
 use motet_methods::parts::budget::{Budget, Profile, diameter2, variance};
-use motet_methods::{Method, Visitor};
-use motet_runtime::{Memory, Pool};
-use serde_json::Value;
+use motet_runtime::Pool;
 
 use crate::config::{BudgetRule, MethodEntry};
 use crate::error::Error;
-use crate::simulate::{Built, visit};
+use crate::session::States;
+use crate::simulate::Built;
 
 /// Every client's constants and xᵢ*, as one method finds them.
 pub(crate) struct Locals {
@@ -26,8 +25,9 @@ impl Locals {
         if !constants.iter().all(|c| c.smoothness.is_some() && c.convexity.is_some()) {
             return Ok(Self { constants, anchors: vec![] });
         }
-        let population = Arc::clone(&built.problem.population) as Arc<dyn Population>;
-        let anchors = visit(entry, Anchors { clients: constants.len(), population, memo: Arc::clone(&built.memo), pool })?;
+        let unkept = |source| Error::Write { path: entry.key.clone().into(), source };
+        let session = Arc::clone(&entry.method).on(built.ground(pool, Seed(0), States::Memory)).map_err(unkept)?;
+        let anchors = session.anchors(vec![true; constants.len()]).into_iter().flatten().collect();
         Ok(Self { constants, anchors })
     }
 
@@ -56,7 +56,7 @@ impl Locals {
     }
 
     /// The α that a rule comes to here.
-    pub(crate) fn afford(&self, rule: &BudgetRule) -> Result<Value, String> {
+    pub(crate) fn afford(&self, rule: &BudgetRule) -> Result<PerClient<Fraction>, String> {
         Ok(match &rule.profile {
             None => rule.alpha(self.budget(*rule.eps)?.alpha(rule.rounds), 1.0),
             Some(profile) => {
@@ -74,21 +74,4 @@ impl Locals {
 
 fn mean(of: &[f64]) -> f64 {
     of.iter().sum::<f64>() / of.len() as f64
-}
-
-struct Anchors<'a> {
-    clients: usize,
-    population: Arc<dyn Population>,
-    memo: Arc<Memo>,
-    pool: &'a Arc<Pool>,
-}
-
-impl Visitor for Anchors<'_> {
-    type Out = Vec<Vector>;
-    fn visit<M: Method>(self, method: M) -> Vec<Vector> {
-        let host = Host::new(Arc::new(method), self.population, Arc::new(Memory::default()), self.memo, Seed(0));
-        let mut anchors = vec![];
-        self.pool.scatter(self.clients, move |k| host.anchor(ClientId(k as u32)), |_, anchor| anchors.push(anchor));
-        anchors
-    }
 }

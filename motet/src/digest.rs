@@ -8,5 +8,10 @@ use sha2::{Digest, Sha256};
 pub fn digest(state: &impl Wire) -> String {
     let mut bytes = vec![];
     state.encode(&mut bytes);
-    hexadecimal(&Sha256::digest(&bytes))
+    digest_of(&bytes)
+}
+
+/// The same of a state that is bytes already.
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
 }

@@ -51,14 +51,9 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts with the seconds that were spent before.
-    pub(crate) fn after(before: f64) -> Self {
-        Self { began: Instant::now(), before, probing: Rc::default() }
-    }
-
-    /// To be told how long probes take.
-    pub(crate) fn probing(&self) -> Rc<Cell<Duration>> {
-        Rc::clone(&self.probing)
+    /// Starts with the seconds that were spent before; `probing` tells how long probes take.
+    pub(crate) fn after(before: f64, probing: Rc<Cell<Duration>>) -> Self {
+        Self { began: Instant::now(), before, probing }
     }
 
     /// Seconds of training.

@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use motet_core::{ClientId, ClientRow, Manifest, Memo, OptimumCard, Plan, Reference, Roster, RunCard, Summary, Trial};
-use motet_methods::Visitor;
+use motet_core::{
+    ClientId, ClientRow, Fraction, Manifest, Memo, OptimumCard, PerClient, Plan, Reference, Roster, RunCard, Seed, Summary, Trial,
+};
 use motet_problems::Problem;
 use motet_report::claims::judge;
 use motet_report::{Records, render, render_as};
 use motet_runtime::{Pool, Solves};
-use serde_json::{Map, json};
+use serde_json::{Map, Value};
 
 use crate::config::{Experiment, MethodEntry, StoreSection};
 use crate::error::Error;
+use crate::method::AnyMethod;
 use crate::observer::{Event, Observer};
 use crate::output::Output;
+use crate::session::{Ground, States};
 use crate::tuning::{Past, Trials};
 
 mod plan;
@@ -154,8 +157,8 @@ impl Simulation {
         RunCard {
             run,
             label: self.label(planned),
-            method: entry.kind.clone(),
-            params: entry.params.clone(),
+            method: entry.kind().to_owned(),
+            params: entry.method.params(),
             problem: planned.problem,
             seed: planned.seed,
             trial: match planned.role {
@@ -164,7 +167,7 @@ impl Simulation {
             },
             chosen: match planned.role {
                 Role::Tuned { tuning } => self.tunings[tuning].candidates[0].0.clone(),
-                Role::Retrained { .. } => entry.params.get("alpha").map(|alpha| ("alpha".to_owned(), alpha.clone())).into_iter().collect(),
+                Role::Retrained { .. } => alpha_of(&*entry.method),
                 Role::Plain | Role::Trial { .. } => Map::new(),
             },
             ..RunCard::default()
@@ -184,12 +187,15 @@ impl Simulation {
                 cards[run].label = self.label(&Planned { entry: *place, ..*planned });
             }
             Role::Tuned { tuning } => {
-                let (values, place) = &self.tunings[tuning].candidates[self.tunings[tuning].chosen(past)];
-                entry = self.entries[*place].clone();
+                let (values, place) = self.chosen(tuning, past);
+                entry = self.entries[place].clone();
                 cards[run].chosen = values.clone();
             }
             Role::Retrained { of } => {
-                entry.params = cards[of].params.clone();
+                // Trials may have chosen its other values.
+                if let Role::Tuned { tuning } = self.runs[of].role {
+                    entry.method = Arc::clone(&self.entries[self.chosen(tuning, past).1].method);
+                }
                 let problem = &self.problems[planned.problem].problem;
                 // Whoever picked nothing, as those who never trained, keeps what all began with.
                 let mut each = vec![entry.pick.map_or(0.5, |rule| *rule.start); problem.shards.len() + problem.unseen as usize];
@@ -198,15 +204,24 @@ impl Simulation {
                         *place = *alpha;
                     }
                 }
-                let alpha = json!({ "per_client": each });
-                entry.params.insert("alpha".into(), alpha.clone());
+                let each = each.into_iter().map(|alpha: f64| Fraction::new(alpha.clamp(0.0, 1.0)).unwrap_or(Fraction::ONE)).collect();
+                // A method that cannot be given its αᵢ was refused when the runs were planned.
+                if let Some(method) = entry.method.with_alpha(PerClient::Each(each)) {
+                    entry.method = method;
+                }
                 entry.pick = None;
                 cards[run].chosen = cards[of].chosen.clone();
-                cards[run].chosen.insert("alpha".into(), alpha);
+                cards[run].chosen.extend(alpha_of(&*entry.method));
             }
         }
-        cards[run].params = entry.params.clone();
+        cards[run].params = entry.method.params();
         entry
+    }
+
+    /// The values that trials chose, and the place of the method with these.
+    fn chosen(&self, tuning: usize, past: Past<'_>) -> (&Map<String, Value>, usize) {
+        let (values, place) = &self.tunings[tuning].candidates[self.tunings[tuning].chosen(past)];
+        (values, *place)
     }
 
     fn label(&self, planned: &Planned) -> String {
@@ -283,7 +298,7 @@ impl Simulation {
                     .forget_trials(self.tunings[tuning].runs())
                     .map_err(|source| Error::Write { path: output.folder().into(), source })?;
             }
-            let done = visit(&entry, Simulate { of: self, run, planned, card, output, observer, begun, picks })??;
+            let done = Simulate { of: self, run, planned, card, output, observer, begun, picks }.run(&entry.method)?;
             output.finish(card, &done.summary)?;
             records.rows.extend(done.rows);
             records.clients.extend(done.clients);
@@ -297,14 +312,18 @@ impl Simulation {
     }
 }
 
-/// Hands the method of an entry to a visitor. Its parameters were checked when the file was read.
-pub fn visit<V: Visitor>(entry: &MethodEntry, visitor: V) -> Result<V::Out, Error> {
-    let params = serde_json::Value::Object(entry.params.clone());
-    let unreadable = |reason: String| Error::Unsuited { file: entry.kind.clone(), key: entry.key.clone(), reason };
-    motet_methods::with(&entry.kind, params, visitor).map_err(|e| unreadable(e.to_string()))?.map_err(|e| unreadable(e.to_string()))
+/// α as the parameters have it, for the record of what was chosen.
+fn alpha_of(method: &dyn AnyMethod) -> Map<String, Value> {
+    method.params().into_iter().filter(|(name, _)| name == "alpha").collect()
 }
 
 impl Built {
+    /// What a run of some method stands on here, without liars and devices.
+    pub(crate) fn ground<'a>(&'a self, pool: &Arc<Pool>, seed: Seed, states: States<'a>) -> Ground<'a> {
+        let (memo, pool) = (Arc::clone(&self.memo), Arc::clone(pool));
+        Ground { problem: &self.problem, memo, pool, seed, states, disturbed: false }
+    }
+
     /// The clients that are scored one by one at the end: those that are probed, but nobody of a population without end.
     fn judged(&self, plan: &Plan) -> Vec<ClientId> {
         let mut ids = match self.problem.population.roster() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use motet::bundled::{DEMO, EXPERIMENTS};
 use motet::config::Experiment;
 use motet::runtime::Pool;
-use motet::{Output, Simulation, Unobserved};
+use motet::{Catalogue, Output, Simulation, Unobserved};
 
 #[test]
 fn every_bundled_experiment_runs_for_two_rounds() {
@@ -19,11 +19,15 @@ fn every_bundled_experiment_runs_for_two_rounds() {
         experiment.seeds.truncate(1);
         experiment.run.probe.clients = Some(3);
         // Local models need not be good here, only there.
-        for solve in experiment.methods.iter_mut().filter_map(|method| method.params.get_mut("solve")) {
-            for (key, few) in [("steps", 20), ("epochs", 1)] {
-                if let Some(amount) = solve.get_mut(key) {
-                    *amount = few.into();
+        for entry in &mut experiment.methods {
+            let mut params = entry.method.params();
+            if let Some(solve) = params.get_mut("solve") {
+                for (key, few) in [("steps", 20), ("epochs", 1)] {
+                    if let Some(amount) = solve.get_mut(key) {
+                        *amount = few.into();
+                    }
                 }
+                entry.method = Catalogue::standard().read_method(entry.kind(), &params.into()).unwrap_or_else(|e| panic!("{e}"));
             }
         }
         for claim in &experiment.claims.0 {

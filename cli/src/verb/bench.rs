@@ -31,7 +31,7 @@ fn workloads() -> impl TypedValueParser<Value = Workload> {
 
 impl BenchArgs {
     /// Times it.
-    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         for (workload, ..) in WORKLOADS.iter().filter(|(workload, ..)| self.workload.is_none_or(|one| one == *workload)) {
             let timing = workload.time(&pool(self.threads), self.rounds)?;
             // One JSON line in either format: this output is for machines.

@@ -22,8 +22,8 @@ pub(crate) struct CheckArgs {
 
 impl CheckArgs {
     /// Prints it; false if a run would fail.
-    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
-        let experiment = self.how.experiment(Document::read(&self.experiment)?)?;
+    pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
+        let experiment = self.how.experiment(Document::read(&self.experiment)?, console)?;
         let file = experiment.document.file.clone();
         let check = Check::of(&Simulation::on(experiment, self.how.pool())?)?;
         console.result(&check, || check.to_string());

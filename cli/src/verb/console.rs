@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use motet::Catalogue;
 use serde::Serialize;
 
 /// For people or for programs.
@@ -15,15 +16,17 @@ pub(crate) enum Format {
 }
 
 /// How a command talks.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Console {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Console<'a> {
+    /// What experiment files can name.
+    pub(crate) catalogue: &'a Catalogue,
     /// For people or for programs.
     pub(crate) format: Format,
     /// Only results and errors?
     pub(crate) quiet: bool,
 }
 
-impl Console {
+impl Console<'_> {
     /// The result, in the format asked for.
     pub(crate) fn result(&self, json: &impl Serialize, text: impl FnOnce() -> String) {
         let line = match self.format {

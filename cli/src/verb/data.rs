@@ -50,7 +50,7 @@ enum What {
 
 impl DataArgs {
     /// Prints it.
-    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         match &self.what {
             What::List => list(console),
             What::Import { files, name } => import(files, name, console),
@@ -59,7 +59,7 @@ impl DataArgs {
     }
 }
 
-fn list(console: Console) -> Result<bool, Error> {
+fn list(console: Console<'_>) -> Result<bool, Error> {
     let Some(folder) = data_folder() else { return Err(Error::Unknown("there is no data folder: set MOTET_DATA".into())) };
     if !folder.is_dir() {
         return Err(Error::Unknown(format!("the data folder {} does not exist: create it, or set MOTET_DATA", folder.display())));
@@ -72,7 +72,7 @@ fn list(console: Console) -> Result<bool, Error> {
     Ok(true)
 }
 
-fn import(files: &[PathBuf], name: &str, console: Console) -> Result<bool, Error> {
+fn import(files: &[PathBuf], name: &str, console: Console<'_>) -> Result<bool, Error> {
     let Some(folder) = data_folder() else { return Err(Error::Unknown("there is no data folder: set MOTET_DATA".into())) };
     for file in files {
         if !file.is_file() {
@@ -96,8 +96,8 @@ fn document(path: &Path) -> Result<Document, Error> {
     }
 }
 
-fn show(path: &Path, picture: Option<&Path>, how: &HowArgs, console: Console) -> Result<bool, Error> {
-    let experiment = how.experiment(document(path)?)?;
+fn show(path: &Path, picture: Option<&Path>, how: &HowArgs, console: Console<'_>) -> Result<bool, Error> {
+    let experiment = how.experiment(document(path)?, console)?;
     let folders = Folders::beside(&experiment.document.folder);
     let (mut shown, mut images) = (vec![], vec![]);
     for variant in &experiment.problems {

@@ -22,8 +22,8 @@ pub(crate) struct DemoArgs {
 
 impl DemoArgs {
     /// Runs it; false if a run failed.
-    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
-        let experiment = self.how.experiment(DEMO.document(false)?)?;
+    pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
+        let experiment = self.how.experiment(DEMO.document(false)?, console)?;
         let folder = self.how.out.clone().unwrap_or_else(|| Output::fresh_name(Path::new("motet-runs"), &experiment.name));
         let records = perform(experiment, &self.how, &folder, console)?;
         console.aside(&format!("The experiment is in {}: change it and `motet run` it.", folder.join("experiment.toml").display()));

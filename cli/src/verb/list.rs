@@ -2,14 +2,14 @@
 
 use clap::{Args, ValueEnum};
 use motet::core::Card;
+use motet::methods::local_update;
 use motet::methods::parts::compress::COMPRESSORS;
-use motet::methods::{CARDS, local_update};
 use motet::problems::{MODELS, SOURCES, SPLITS};
 use serde_json::{Value, json};
 
 use super::console::Console;
-use motet::Error;
 use motet::bundled::EXPERIMENTS;
+use motet::{Catalogue, Error};
 
 /// List what experiment files can name.
 #[derive(Args, Debug)]
@@ -30,9 +30,9 @@ enum What {
 }
 
 impl What {
-    fn entries(self) -> Vec<Value> {
+    fn entries(self, catalogue: &Catalogue) -> Vec<Value> {
         match self {
-            What::Methods => CARDS.iter().map(method).collect(),
+            What::Methods => catalogue.methods().map(method).collect(),
             What::Sources => cards(SOURCES),
             What::Models => cards(MODELS),
             What::Splits => cards(SPLITS),
@@ -66,9 +66,9 @@ fn about(text: &str) -> String {
 
 impl ListArgs {
     /// Prints it.
-    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let lists: Vec<What> = self.what.map_or_else(|| What::value_variants().to_vec(), |what| vec![what]);
-        let entries: Vec<(What, Vec<Value>)> = lists.into_iter().map(|what| (what, what.entries())).collect();
+        let entries: Vec<(What, Vec<Value>)> = lists.into_iter().map(|what| (what, what.entries(console.catalogue))).collect();
         let json: Value = match &entries[..] {
             [(_, one)] => json!(one),
             many => many.iter().flat_map(|(what, list)| list.iter().map(move |e| kinded(*what, e))).collect(),

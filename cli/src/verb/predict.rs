@@ -28,7 +28,7 @@ pub(crate) struct PredictArgs {
 
 impl PredictArgs {
     /// Prints one line for each example.
-    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let model = SavedModel::open(&self.model, self.client)?;
         let all = model.predict(&self.data, &self.drop, &|what| console.aside(what))?;
         console.result(&all.iter().map(Prediction::json).collect::<Vec<_>>(), || {

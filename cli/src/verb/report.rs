@@ -26,7 +26,7 @@ pub(crate) struct ReportArgs {
 
 impl ReportArgs {
     /// Renders it.
-    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let mut named = vec![];
         for folder in &self.folders {
             let name = folder.file_name().map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into_owned());

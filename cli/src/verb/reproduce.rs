@@ -40,7 +40,7 @@ enum Size {
 
 impl ReproduceArgs {
     /// Runs them; false if a claim that must hold does not, or a run failed.
-    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let mut chosen: Vec<Bundled> = vec![];
         match self.all {
             true => chosen.extend(EXPERIMENTS),
@@ -50,7 +50,7 @@ impl ReproduceArgs {
         let (mut all_hold, mut told) = (true, vec![]);
         for bundled in chosen {
             console.aside(&format!("== {}", bundled.name));
-            let experiment = self.how.experiment(bundled.document(self.size == Size::Quick)?)?;
+            let experiment = self.how.experiment(bundled.document(self.size == Size::Quick)?, console)?;
             let folder = parent.join(slug(&bundled.name.replace('/', "-")));
             // Its own folder, made by this command: earlier records of the same experiment are replaced.
             let how = HowArgs { overwrite: true, ..self.how.clone() };

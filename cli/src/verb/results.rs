@@ -25,7 +25,7 @@ pub(crate) struct ResultsArgs {
 
 impl ResultsArgs {
     /// Writes it; false if a claim that must hold does not.
-    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let mut experiments = vec![];
         for folder in &self.folders {
             let mut records = Records::read(folder)?;

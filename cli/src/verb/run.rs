@@ -51,14 +51,14 @@ pub(super) struct HowArgs {
 
 impl HowArgs {
     /// The document with the changes asked for, understood.
-    pub(super) fn experiment(&self, mut document: Document) -> Result<Experiment, Error> {
+    pub(super) fn experiment(&self, mut document: Document, console: Console<'_>) -> Result<Experiment, Error> {
         for assignment in &self.set {
             document.set(assignment)?;
         }
         if let Some(seed) = self.seed {
             document.assign("seeds", &serde_json::json!([seed]))?;
         }
-        Experiment::new(document)
+        Experiment::of(document, console.catalogue)
     }
 
     pub(super) fn pool(&self) -> Arc<Pool> {
@@ -73,9 +73,9 @@ pub(super) fn pool(threads: Option<u16>) -> Arc<Pool> {
 
 impl RunArgs {
     /// Runs it; false if a run failed.
-    pub(crate) fn execute(&self, console: Console) -> Result<bool, Error> {
+    pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let Some(named) = &self.resume else {
-            let experiment = self.how.experiment(self.document()?)?;
+            let experiment = self.how.experiment(self.document()?, console)?;
             let folder = self.how.out.clone().unwrap_or_else(|| Output::fresh_name(Path::new("motet-runs"), &experiment.name));
             let records = perform(experiment, &self.how, &folder, console)?;
             return Ok(tell(&records, &folder, console));
@@ -83,7 +83,9 @@ impl RunArgs {
         let begun = self.how.out.clone().filter(|_| named.is_empty());
         let folder = match (begun, &self.experiment) {
             (Some(out), _) => out,
-            (None, Some(_)) if named.is_empty() => Path::new("motet-runs").join(slug(&self.how.experiment(self.document()?)?.name)),
+            (None, Some(_)) if named.is_empty() => {
+                Path::new("motet-runs").join(slug(&self.how.experiment(self.document()?, console)?.name))
+            }
             (None, _) => PathBuf::from(named),
         };
         if !Output::is_unfinished(&folder) {
@@ -97,7 +99,7 @@ impl RunArgs {
             return Ok(tell(&records, &folder, console));
         }
         let document = if self.experiment.is_some() { self.document()? } else { Output::begun(&folder)? };
-        let experiment = self.how.experiment(document)?;
+        let experiment = self.how.experiment(document, console)?;
         let records = go_on(experiment, &self.how, &folder, console)?;
         Ok(tell(&records, &folder, console))
     }
@@ -108,20 +110,20 @@ impl RunArgs {
 }
 
 /// Runs an experiment into a folder: records, verdicts, report.
-pub(super) fn perform(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console) -> Result<Records, Error> {
+pub(super) fn perform(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console<'_>) -> Result<Records, Error> {
     let simulation = Simulation::on(experiment, how.pool())?;
     let output = Output::create(folder, how.overwrite, &simulation.experiment().document)?;
     carry_out(&simulation, output, console)
 }
 
 /// Goes on with the experiment in a folder.
-fn go_on(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console) -> Result<Records, Error> {
+fn go_on(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console<'_>) -> Result<Records, Error> {
     let simulation = Simulation::on(experiment, how.pool())?;
     let output = Output::resume(folder, &simulation.manifest(), &|what| console.aside(what))?;
     carry_out(&simulation, output, console)
 }
 
-fn carry_out(simulation: &Simulation, mut output: Output, console: Console) -> Result<Records, Error> {
+fn carry_out(simulation: &Simulation, mut output: Output, console: Console<'_>) -> Result<Records, Error> {
     let progress = Progress::new(console.quiet);
     let records = simulation.run(&mut output, &progress);
     progress.finish();
@@ -133,7 +135,7 @@ fn carry_out(simulation: &Simulation, mut output: Output, console: Console) -> R
 }
 
 /// Prints the result; false if a run failed.
-pub(super) fn tell(records: &Records, folder: &Path, console: Console) -> bool {
+pub(super) fn tell(records: &Records, folder: &Path, console: Console<'_>) -> bool {
     let summary = records.summary.clone().unwrap_or_default();
     console.result(&summary, || {
         let named = [(summary.experiment.clone(), records.clone())];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use motet_conformance::{AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, ProbesChangeNothing, SurvivesLoss, everywhere};
-use motet_core::{Abort, Algorithm, ClientId, Mean, Message, Reader, Round, Site, Vector, Wire, WireError, message};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, Mean, Message, Reader, Round, Site, Study, Vector, Wire, WireError, message};
 
 /// Gradient descent with a fault.
 #[derive(Default)]
@@ -94,11 +94,15 @@ impl Algorithm for Suspect {
         x
     }
 
-    fn personal(&self, (): &(), shared: &Vector, _: &mut Site<'_>) -> Vector {
-        self.calls.fetch_add(u64::from(self.fault == Fault::Shy), Ordering::Relaxed);
-        shared.clone()
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Own(|method, (), shared, _| {
+            method.calls.fetch_add(u64::from(method.fault == Fault::Shy), Ordering::Relaxed);
+            shared.clone()
+        })
     }
 }
+
+impl Study for Suspect {}
 
 fn verdict(check: impl Check, fault: Fault) -> String {
     everywhere(&check, &Arc::new(Suspect { fault, ..Suspect::default() })).err().map_or(String::new(), |broken| broken.to_string())

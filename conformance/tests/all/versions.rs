@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Host, Kept, Memo, Plan, Population, Round, Row, Sampling, Seed, Shard, Site, Slot, Store, Trained, Vector,
-    message, train,
+    Abort, Algorithm, ClientId, Deployment, Host, Kept, Memo, Plan, Population, Round, Row, Sampling, Seed, Shard, Site, Slot, Store,
+    Study, Trained, Vector, message, train,
 };
 use motet_problems::synthetic::formula::q2;
 use motet_runtime::{Frozen, Inline, Lossy, Memory};
@@ -60,7 +60,13 @@ impl Algorithm for Tally {
     fn shared<'a>(&self, total: &'a Vector, _: ClientId) -> &'a Vector {
         total
     }
+
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Shared
+    }
 }
+
+impl Study for Tally {}
 
 type Sleep = Arc<dyn Store<Kept<f64>>>;
 

@@ -1,6 +1,6 @@
 //! LocalUpdate with every setting decided, and what does not go together.
 
-use motet_core::{NonNegative, Positive, Rate};
+use motet_core::{NonNegative, Positive, Rate, Unsuitable};
 
 use super::preset::Common;
 use super::settings::{Draw, Send, Theta};
@@ -123,18 +123,18 @@ impl Recipe {
             || self.eta().is_some_and(|e| e.shape != Shape::Constant)
     }
 
-    /// What does not go together, if anything.
-    pub(super) fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        let shapes = || self.gamma.refuse().or_else(|| self.eta().and_then(|eta| eta.refuse()));
-        let optimiser = || match &self.server {
-            Rule::Optimiser(o) if o.step() == Rate::Theory => {
-                Some("theory has no step for a server optimiser here: give step as a number".into())
-            }
-            Rule::Optimiser(o) => o.refuse(),
-            _ => None,
-        };
-        let wrong = self.misfits().into_iter().find_map(|(wrong, why)| wrong.then(|| why.to_owned()));
-        wrong.or_else(|| self.misfit_of_theory(clients)).or_else(shapes).or_else(optimiser).or_else(|| self.common.sampling.refuse(clients))
+    /// Do the settings go together, and with so many clients?
+    pub(super) fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.misfits().into_iter().try_for_each(|(wrong, why)| Unsuitable::when(wrong, why))?;
+        self.misfit_of_theory(clients).map_or(Ok(()), |why| Err(Unsuitable::Setting(why)))?;
+        self.gamma.suits()?;
+        self.eta().map_or(Ok(()), |eta| eta.suits())?;
+        if let Rule::Optimiser(optimiser) = &self.server {
+            let theory = "theory has no step for a server optimiser here: give step as a number";
+            Unsuitable::when(optimiser.step() == Rate::Theory, theory)?;
+            optimiser.suits()?;
+        }
+        self.common.sampling.suits(clients)
     }
 
     fn misfits(&self) -> [(bool, &'static str); 10] {

@@ -12,7 +12,7 @@
 //! other are taken once a round, and a step costs the pass that multiplies with a new slope (`smd`), or none (`md`, where
 //! the slope at x is the same in all steps and asked for once).
 
-use motet_core::{Abort, NonNegative, Positive, Rng, Vector};
+use motet_core::{Abort, NonNegative, Positive, Rng, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Reply, Validation, unable};
@@ -100,18 +100,16 @@ impl Mirror {
         Search { mirror: self, rate: *self.rate / damped, taken: 0, w, towards: vec![], gram: vec![] }
     }
 
-    /// What does not go together.
-    pub fn refuse(&self, validation: Validation) -> Option<String> {
+    /// Do its settings go together, and with the data that the target judges by?
+    pub fn suits(&self, validation: Validation) -> Result<(), Unsuitable> {
         let (md, all) = (self.kind == MirrorKind::Md, self.batch == BatchSize::All);
-        if md && !all {
-            return Some("mirror.kind = \"md\" looks at all validation data: leave mirror.batch out, or take \"smd\"".into());
-        }
-        if self.gram && self.kind == MirrorKind::Zeroth {
-            return Some("mirror.kind = \"zeroth\" asks for values, not slopes: leave mirror.gram out, or take \"md\" or \"smd\"".into());
-        }
+        let md_batch = "mirror.kind = \"md\" looks at all validation data: leave mirror.batch out, or take \"smd\"";
+        Unsuitable::when(md && !all, md_batch)?;
+        let zeroth_gram = "mirror.kind = \"zeroth\" asks for values, not slopes: leave mirror.gram out, or take \"md\" or \"smd\"";
+        Unsuitable::when(self.gram && self.kind == MirrorKind::Zeroth, zeroth_gram)?;
         let needs = if md { "mirror.kind = \"smd\" and mirror.batch" } else { "mirror.batch" };
-        (validation == Validation::Fresh && all)
-            .then(|| format!("validation = \"fresh\" draws a new batch for every question: give {needs}"))
+        let fresh = format!("validation = \"fresh\" draws a new batch for every question: give {needs}");
+        Unsuitable::when(validation == Validation::Fresh && all, fresh)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The client's half of F(x) = 1/n Σ fᵢ(αᵢ x + (1 − αᵢ) xᵢ*).
 
-use motet_core::{Algorithm, ClientId, Cohort, Fraction, PerClient, Round, Site, Vector};
+use motet_core::{Algorithm, ClientId, Cohort, Fraction, PerClient, Round, Site, Unsuitable, Vector};
 
-use super::{Solve, Start, refuse_alpha};
+use super::{Solve, Start, alpha_suits};
 
 /// The hyper-parameters of FLIX that every solver of F has.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +52,8 @@ impl Mixture<'_> {
         g
     }
 
-    /// What is wrong with αᵢ for this many clients, if anything.
-    pub fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        refuse_alpha(self.alpha, clients)
+    /// Is there an αᵢ for each of so many clients?
+    pub fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        alpha_suits(self.alpha, clients)
     }
 }

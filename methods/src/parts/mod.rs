@@ -32,7 +32,7 @@ mod weighing;
 mod weights;
 
 pub use acceleration::{Forecast, Outlook, outlook};
-pub use alpha::refuse_alpha;
+pub use alpha::alpha_suits;
 pub use averaging::{Train, Trained, average};
 pub use batches::{BatchSize, rows};
 pub use clip::Clip;
@@ -52,6 +52,6 @@ pub use schedule::{Schedule, Shape};
 pub use simplex::Simplex;
 pub use solve::{Solve, SolveKind, Solved};
 pub use start::Start;
-pub(crate) use weighing::one_target;
-pub use weighing::{Weighed, cosine, gather_gradients, own_gradient, refuse_target, simplex_of};
+pub use weighing::{NOBODY_TO_WEIGH, Weighed, cosine, gather_gradients, own_gradient, simplex_of, target_suits};
+pub(crate) use weighing::{one_target, weighs_for_one_target};
 pub use weights::Weights;

@@ -6,7 +6,7 @@
 //! Momentum, Adam and Yogi are *lazy*: rows that are not named keep model, m and v as they are, where zeros would let old
 //! gradients move them on; t counts every step, named or not. With all rows named there is no difference.
 
-use motet_core::{Averaged, Fraction, Positive, Rate, Vector, wire};
+use motet_core::{Averaged, Fraction, Positive, Rate, Unsuitable, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use super::moving::{self, Adaptive, Adding, Following, Forgetting, Grow, Heavy, Plain};
@@ -160,15 +160,12 @@ impl Optimiser {
         }
     }
 
-    /// What is wrong with it, if anything.
-    pub fn refuse(&self) -> Option<String> {
+    /// Is its step known?
+    pub fn suits(&self) -> Result<(), Unsuitable> {
         let theory = self.step() == Rate::Theory && self.theory(1.0).is_none();
         let inverse = self.schedule().shape == Shape::Inverse { after: None };
-        if theory {
-            Some("theory has no step for this optimiser: give step as a number".into())
-        } else {
-            inverse.then(|| "an inverse schedule of the step needs after = b".into())
-        }
+        Unsuitable::when(theory, "theory has no step for this optimiser: give step as a number")?;
+        Unsuitable::when(inverse, "an inverse schedule of the step needs after = b")
     }
 
     /// One step of x against q, where it has numbers: see the top of this file for the others. η is `step` at the first, and follows

@@ -1,6 +1,6 @@
 //! Averages that bear some liars.
 
-use motet_core::{Mean, Precision, Vector};
+use motet_core::{Mean, Precision, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 /// One vector for many.
@@ -55,17 +55,19 @@ impl Aggregator {
         }
     }
 
-    /// Too many liars for so few clients?
-    pub fn refuse(&self, clients: Option<u32>) -> Option<String> {
-        let n = clients?;
+    /// Are there clients enough for the number of liars that it is to withstand?
+    pub fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        let Some(n) = clients else { return Ok(()) };
         match *self {
-            Aggregator::TrimmedMean { liars } if u64::from(liars) * 2 >= u64::from(n) => {
-                Some(format!("aggregator.liars must be below half of the {n} clients, got {liars}"))
-            }
-            Aggregator::Krum { liars } if u64::from(liars) + 2 >= u64::from(n) => {
-                Some(format!("aggregator.liars must be below the number of clients less 2, which is {}, got {liars}", n.saturating_sub(2)))
-            }
-            _ => None,
+            Aggregator::TrimmedMean { liars } => Unsuitable::when(
+                u64::from(liars) * 2 >= u64::from(n),
+                format!("aggregator.liars must be below half of the {n} clients, got {liars}"),
+            ),
+            Aggregator::Krum { liars } => Unsuitable::when(
+                u64::from(liars) + 2 >= u64::from(n),
+                format!("aggregator.liars must be below the number of clients less 2, which is {}, got {liars}", n.saturating_sub(2)),
+            ),
+            _ => Ok(()),
         }
     }
 }
@@ -171,8 +173,8 @@ mod tests {
 
     #[test]
     fn more_liars_than_a_rule_can_bear_are_refused() {
-        assert!(Aggregator::TrimmedMean { liars: 5 }.refuse(Some(10)).is_some_and(|why| why.contains("below half of the 10")));
-        assert!(Aggregator::Krum { liars: 8 }.refuse(Some(10)).is_some());
-        assert!(Aggregator::Krum { liars: 7 }.refuse(Some(10)).is_none());
+        assert!(Aggregator::TrimmedMean { liars: 5 }.suits(Some(10)).is_err_and(|why| why.to_string().contains("below half of the 10")));
+        assert!(Aggregator::Krum { liars: 8 }.suits(Some(10)).is_err());
+        assert!(Aggregator::Krum { liars: 7 }.suits(Some(10)).is_ok());
     }
 }

@@ -10,7 +10,7 @@
 
 use std::num::NonZeroU64;
 
-use motet_core::{Fraction, Positive, Rate};
+use motet_core::{Fraction, Positive, Rate, Unsuitable};
 use serde::de::{Deserializer, IntoDeserializer, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Serialize};
 
@@ -63,10 +63,10 @@ impl<T: Copy> Schedule<T> {
         }
     }
 
-    /// What is wrong with it, if anything.
-    pub fn refuse(&self) -> Option<String> {
+    /// Is it whole?
+    pub fn suits(&self) -> Result<(), Unsuitable> {
         let lost = self.shape == Shape::Inverse { after: None } && self.given().is_some();
-        lost.then(|| "an inverse schedule that starts from a number needs after = b as well".into())
+        Unsuitable::when(lost, "an inverse schedule that starts from a number needs after = b as well")
     }
 }
 

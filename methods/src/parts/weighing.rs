@@ -1,6 +1,6 @@
 //! What methods that weigh clients' gradients for a target share.
 
-use motet_core::{Abort, Algorithm, ClientId, Cohort, Round, Vector, wire};
+use motet_core::{Abort, Algorithm, ClientId, Cohort, Round, Unsuitable, Vector, wire};
 
 use crate::parts::questions::{Ask, Reply};
 use crate::parts::{Clip, Gradients, Simplex};
@@ -57,6 +57,16 @@ macro_rules! one_target {
             &s$(.$field)?.x
         }
 
+        fn deploys(&self, _: motet_core::ClientId) -> motet_core::Deployment<Self> {
+            motet_core::Deployment::Shared
+        }
+    };
+}
+pub(crate) use one_target;
+
+/// What every method for one target says alike in `impl Study`.
+macro_rules! weighs_for_one_target {
+    ($server:ty $(, $field:ident)?) => {
         fn target(&self) -> Option<motet_core::ClientId> {
             Some(motet_core::ClientId(self.target))
         }
@@ -66,7 +76,7 @@ macro_rules! one_target {
         }
     };
 }
-pub(crate) use one_target;
+pub(crate) use weighs_for_one_target;
 
 /// Everyone's stochastic gradient at x, in cohort order. A gradient with NaN or infinity is as good as none.
 pub fn gather_gradients<A: Algorithm<Ask = Ask, Reply = Reply>>(round: &mut Round<'_, A>, x: &Vector) -> Result<Gradients, Abort> {
@@ -92,11 +102,14 @@ pub fn cosine(x: &Vector, y: &Vector) -> f64 {
     if cosine.is_nan() { 0.0 } else { cosine.clamp(-1.0, 1.0) }
 }
 
-/// Is there such a client?
-pub fn refuse_target(target: u32, clients: Option<u32>) -> Option<String> {
+/// Is there such a client as a parameter names?
+pub fn target_suits(parameter: &'static str, client: u32, clients: Option<u32>) -> Result<(), Unsuitable> {
     match clients {
-        Some(n) if target < n => None,
-        Some(n) => Some(format!("target is client {target}, but the problem has clients 0 to {}", n.saturating_sub(1))),
-        None => Some("a population without end has no clients to weigh".into()),
+        Some(n) if client < n => Ok(()),
+        Some(n) => Err(Unsuitable::NoSuchClient { parameter, client, last: n.saturating_sub(1) }),
+        None => Err(Unsuitable::WithoutEnd(NOBODY_TO_WEIGH)),
     }
 }
+
+/// What a method that weighs clients says of a population without end.
+pub const NOBODY_TO_WEIGH: &str = "a population without end has no clients to weigh";

@@ -15,6 +15,8 @@ pub trait Kind: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'st
     const CARD: Card;
     /// αᵢ, if not 1 for all.
     fn alpha(&self) -> Option<&PerClient<Fraction>>;
+    /// The same, to be changed.
+    fn alpha_mut(&mut self) -> Option<&mut PerClient<Fraction>>;
     /// How the steps of clients hang together.
     fn steps(&self) -> Steps;
 }
@@ -46,6 +48,10 @@ impl Kind for Personal {
 
     fn alpha(&self) -> Option<&PerClient<Fraction>> {
         Some(&self.alpha)
+    }
+
+    fn alpha_mut(&mut self) -> Option<&mut PerClient<Fraction>> {
+        Some(&mut self.alpha)
     }
 
     fn steps(&self) -> Steps {

@@ -1,6 +1,6 @@
 //! Scafflix before the first round: steps, p, the start and the first control variates.
 
-use motet_core::{Abort, Algorithm, Cohort, Mean, Rate, Round};
+use motet_core::{Abort, Cohort, Mean, Rate, Round};
 
 use super::{Ask, Family, Kind, Reply, Server, settings};
 use crate::parts::Start;

@@ -1,6 +1,6 @@
 //! The settings of Scafflix and its kin, and what theory makes of a problem's constants.
 
-use motet_core::{ClientId, Constants, NonNegative, PerClient, Positive, Rate};
+use motet_core::{ClientId, Constants, NonNegative, PerClient, Positive, Rate, Unsuitable};
 use serde::{Deserialize, Serialize};
 
 pub(super) fn theory<T>() -> Rate<T> {
@@ -133,22 +133,18 @@ pub(super) fn bound(known: Constants, batch: Option<u32>, samples: usize) -> Opt
     }
 }
 
-/// What is wrong with these settings, if anything.
-pub(super) fn refuse(coin: Coin, batch: Option<u32>, participation: Option<Participation>, clients: Option<u32>) -> Option<String> {
-    if coin == Coin::Every(0) {
-        return Some("coin = { every = 0 } takes no steps: at least 1".into());
+/// Do these settings make sense for so many clients?
+pub(super) fn suits(coin: Coin, batch: Option<u32>, participation: Option<Participation>, clients: Option<u32>) -> Result<(), Unsuitable> {
+    Unsuitable::when(coin == Coin::Every(0), "coin = { every = 0 } takes no steps: at least 1")?;
+    Unsuitable::when(batch == Some(0), "batch is 0: at least 1 example")?;
+    let Some(Participation { clients: c, variant }) = participation else { return Ok(()) };
+    let few = format!("{c} clients per round cannot learn control variates: at least 2, or variant = \"author\"");
+    Unsuitable::when(variant == Variant::Tracked && c < 2, few)?;
+    Unsuitable::when(c == 0, "participation asks for 0 clients: at least 1")?;
+    match clients {
+        Some(n) => Unsuitable::when(c > n, format!("participation asks for {c} clients, the problem has {n}")),
+        None => Ok(()),
     }
-    if batch == Some(0) {
-        return Some("batch is 0: at least 1 example".into());
-    }
-    let Participation { clients: c, variant } = participation?;
-    if variant == Variant::Tracked && c < 2 {
-        return Some(format!("{c} clients per round cannot learn control variates: at least 2, or variant = \"author\""));
-    }
-    if c == 0 {
-        return Some("participation asks for 0 clients: at least 1".into());
-    }
-    clients.filter(|n| c > *n).map(|n| format!("participation asks for {c} clients, the problem has {n}"))
 }
 
 /// Everyone's constants.

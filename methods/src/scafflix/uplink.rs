@@ -24,7 +24,7 @@
 //! with a theorem for both, where the server has a strongly convex function of its own, is LoCoDL: Condat, Maranjyan,
 //! Richtárik 2024.)
 
-use motet_core::{Abort, Cohort, Round, Site, Vector};
+use motet_core::{Abort, Cohort, Round, Site, Unsuitable, Vector};
 
 use super::{Ask, Client, Family, Kind, Reply, Server, Variant};
 use crate::parts::compress::{Compressors, Misfit, Packed, Turn};
@@ -94,12 +94,11 @@ impl<K: Kind> Family<K> {
         packed
     }
 
-    /// What is wrong with the compressor, if anything.
-    pub(super) fn refuse_compressor(&self, clients: Option<u32>) -> Option<String> {
-        let compressors = self.compressor.as_ref()?;
-        if self.variant() == Some(Variant::Author) {
-            return Some("a compressor needs control variates that are kept, or its noise never ends: variant = \"tracked\"".into());
-        }
-        compressors.refuse(clients, false)
+    /// Does the compressor go with the other settings and the number of clients?
+    pub(super) fn compressor_suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        let Some(compressors) = &self.compressor else { return Ok(()) };
+        let forgets = "a compressor needs control variates that are kept, or its noise never ends: variant = \"tracked\"";
+        Unsuitable::when(self.variant() == Some(Variant::Author), forgets)?;
+        compressors.suits(clients, false)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{AddAssign, Mul, Sub};
 
-use motet_core::{Algorithm, Rows, Site, Vector, View, ViewMut};
+use motet_core::{Rows, Site, Vector, View, ViewMut};
 
 use super::{Client, Family, Kind};
 
@@ -12,7 +12,7 @@ impl<K: Kind> Family<K> {
     pub(super) fn walk(&self, me: &Client, from: &Vector, steps: u32, site: &mut Site<'_>) -> Vector {
         let alpha = self.share(site.id);
         let (mut x, mut g) = (from.clone(), from.zeros_like());
-        let mut mixed = if alpha < 1.0 { Vector::mix(alpha, from, &self.anchor(site)) } else { from.clone() };
+        let mut mixed = if alpha < 1.0 { Vector::mix(alpha, from, &self.solve.optimum(site)) } else { from.clone() };
         let rate = me.step * me.slow / alpha;
         for _ in 0..steps {
             match self.batch {

@@ -5,7 +5,7 @@ use crate::lab::many::within;
 use crate::lab::random::{Draw, PROBLEMS, draw, point};
 use crate::lab::rough::rough;
 use crate::lab::{Lab, flix, mean};
-use motet_core::{Algorithm, Plan, Seed, Vector};
+use motet_core::{Plan, Seed, Study, Vector};
 use motet_methods::one_shot::OneShot;
 use motet_methods::parts::budget::{Budget, Profile, diameter2, variance};
 use serde_json::json;
@@ -15,7 +15,7 @@ fn smoothness(lab: &Lab) -> Vec<f64> {
 }
 
 /// F(x) and ∇F(x)
-fn at<A: Algorithm + Clone>(lab: &Lab, method: &A, x: &Vector) -> (f64, Vector) {
+fn at<A: Study + Clone>(lab: &Lab, method: &A, x: &Vector) -> (f64, Vector) {
     let scores = lab.scores(method, x);
     let value = scores.iter().map(|s| s.loss).sum::<f64>() / scores.len() as f64;
     (value, mean(&scores.into_iter().map(|s| s.gradient.unwrap()).collect::<Vec<_>>()))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::lab::many::{RUNS, cautious, within};
 use crate::lab::random::{Draw, PROBLEMS, draw, draw_convex, point};
 use crate::lab::{Lab, flix};
-use motet_core::{Algorithm, Batch, ClientId, Facts, Kept, Metrics, Plan, Reference, Row, Seed, Store, Vector, train};
+use motet_core::{Batch, ClientId, Facts, Kept, Metrics, Plan, Reference, Row, Seed, Store, Study, Vector, train};
 use motet_methods::dcgd::Dcgd;
 use motet_methods::diana::Diana;
 use motet_methods::parts::budget::diameter2;
@@ -146,7 +146,7 @@ impl Setting {
 }
 
 /// What the method promises of the gap after k rounds from here.
-fn promised(s: &Setting, method: &impl Algorithm, k: u64) -> f64 {
+fn promised(s: &Setting, method: &impl Study, k: u64) -> f64 {
     let m: Vec<f64> = s.lab.constants().iter().map(|c| c.convexity.unwrap()).collect();
     let gradients2 = || s.at_best.iter().map(|g| g.norm2()).collect::<Vec<_>>();
     let facts = Facts { gradients2: Some(&gradients2), ..Facts::new(&s.l, &m, s.lab.dim()) };

@@ -147,12 +147,15 @@ fn what_is_not_a_number_of_coordinates_is_refused_with_the_reason() {
 fn a_list_gives_each_client_its_own() {
     let list: Compressors = serde_json::from_str(r#"[{"kind":"identity"},{"kind":"rand-k","k":1}]"#).unwrap();
     assert_eq!((list.omega(ClientId(0), 4), list.omega(ClientId(1), 4)), (0.0, 3.0));
-    assert_eq!(list.refuse(Some(2), false), None);
-    assert_eq!(list.refuse(Some(3), false).unwrap(), "compressor lists 2 clients, the problem has 3");
+    assert_eq!(list.suits(Some(2), false).err().map(|e| e.to_string()), None);
+    assert_eq!(list.suits(Some(3), false).err().map(|e| e.to_string()).unwrap(), "compressor lists 2 clients, the problem has 3");
     let back: Compressors = serde_json::from_str(&serde_json::to_string(&list).unwrap()).unwrap();
     assert_eq!(back, list);
     let biased: Compressors = serde_json::from_str(r#"{"kind":"top-k","k":1}"#).unwrap();
-    assert!(biased.refuse(Some(2), false).unwrap().contains("biased") && biased.refuse(Some(2), true).is_none());
+    assert!(
+        biased.suits(Some(2), false).err().map(|e| e.to_string()).unwrap().contains("biased")
+            && biased.suits(Some(2), true).err().map(|e| e.to_string()).is_none()
+    );
 }
 
 fn number() -> impl Strategy<Value = f64> {

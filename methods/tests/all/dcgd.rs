@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::lab::{Lab, all_close, close, flix};
-use motet_core::{Algorithm, Batch, ClientId, Objective, Outcome, Plan, Seed, Trained, Vector};
+use motet_core::{Algorithm, Batch, ClientId, Objective, Outcome, Plan, Seed, Study, Trained, Vector};
 use motet_methods::dcgd::Dcgd;
 use motet_problems::synthetic::formula::lrs;
 
@@ -140,5 +140,5 @@ fn a_gradient_that_is_not_finite_names_its_client_whatever_is_kept() {
 #[test]
 fn biased_compressors_are_refused_with_advice() {
     let method = dcgd(&[1.0; 4], serde_json::json!({ "compressor": { "kind": "top-k", "k": 1 } }));
-    assert!(method.refuse(Some(4)).unwrap().contains("ef21"));
+    assert!(method.suits(Some(4)).err().map(|e| e.to_string()).unwrap().contains("ef21"));
 }

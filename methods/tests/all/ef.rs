@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::lab::random::{draw, point};
 use crate::lab::{Lab, close, flix};
-use motet_core::{Algorithm, Plan, Seed, Vector, train};
+use motet_core::{Plan, Seed, Study, Vector, train};
 use motet_methods::ef::Ef;
 use motet_methods::ef21::Ef21;
 use motet_problems::synthetic::formula::lrs;
@@ -20,7 +20,7 @@ fn top(k: usize) -> serde_json::Value {
     serde_json::json!({ "kind": "top-k", "k": k })
 }
 
-fn end<A: Algorithm + Clone>(lab: &Lab, method: &A, rounds: u64) -> A::Server {
+fn end<A: Study + Clone>(lab: &Lab, method: &A, rounds: u64) -> A::Server {
     lab.run(method, lab.zeros(), &Plan::new(rounds, Seed(1))).1.server
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::lab::mushrooms;
 use crate::lab::{Lab, all_close, flix, printed};
-use motet_core::{Algorithm, Batch, ClientId, Facts, Objective, Outcome, Plan, Rate, Seed, Stop, Vector, train};
+use motet_core::{Batch, ClientId, Facts, Objective, Outcome, Plan, Rate, Seed, Stop, Study, Vector, train};
 use motet_methods::flix::Flix;
 use motet_problems::synthetic::formula::{lrs, q3};
 use motet_runtime::{Inline, Lossy};
@@ -176,9 +176,9 @@ fn it_promises_the_rate_of_theorem_2_where_the_theorem_holds() {
 #[test]
 fn a_list_of_the_wrong_length_is_refused() {
     let method = flix(&Q3_ALPHA, "zeros");
-    assert_eq!(method.refuse(Some(3)), None);
-    assert_eq!(method.refuse(Some(4)).unwrap(), "alpha lists 3 clients, the problem has 4");
-    assert!(method.refuse(None).unwrap().contains("no end"));
+    assert_eq!(method.suits(Some(3)).err().map(|e| e.to_string()), None);
+    assert_eq!(method.suits(Some(4)).err().map(|e| e.to_string()).unwrap(), "alpha lists 3 clients, the problem has 4");
+    assert!(method.suits(None).err().map(|e| e.to_string()).unwrap().contains("no end"));
 }
 
 /// A function that does not know its constants.

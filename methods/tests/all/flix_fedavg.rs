@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::lab::{Lab, all_close, flix};
-use motet_core::{Algorithm, Direction, Objective, Outcome, Plan, Positive, Rate, Seed, Vector};
+use motet_core::{Direction, Objective, Outcome, Plan, Positive, Rate, Seed, Study, Vector};
 use motet_methods::flix_fedavg::FlixFedavg;
 use motet_problems::Examples;
 use motet_problems::synthetic::formula::{lrs, lrs_dataset, lrs_model, q2};
@@ -88,7 +88,7 @@ fn those_who_share_nothing_are_not_asked_and_do_not_dilute_the_mean() {
 
 #[test]
 fn settings_that_do_not_fit_are_refused() {
-    let refused = |more: Value| fedavg(&ALPHA, more).refuse(Some(4));
+    let refused = |more: Value| fedavg(&ALPHA, more).suits(Some(4)).err().map(|e| e.to_string());
     assert_eq!(refused(json!({})), None);
     assert!(refused(json!({ "optimiser": { "kind": "sgd", "step": "theory" } })).unwrap().contains("local epochs"));
     assert!(refused(json!({ "start": "one-shot" })).unwrap().contains("starts from"));

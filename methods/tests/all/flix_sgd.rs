@@ -1,7 +1,7 @@
 //! Stochastic FLIX: what it reduces to, and that its steps are right on average.
 
 use crate::lab::{Lab, flix, mean};
-use motet_core::{Algorithm, Outcome, Plan, Seed, Vector};
+use motet_core::{Outcome, Plan, Seed, Study, Vector};
 use motet_methods::flix_sgd::FlixSgd;
 use motet_problems::synthetic::formula::lrs;
 use serde_json::{Value, json};
@@ -102,11 +102,11 @@ fn a_round_without_anyone_changes_nothing_and_costs_nothing() {
 
 #[test]
 fn settings_that_do_not_fit_are_refused() {
-    let refused = |more: Value| sgd(&ALPHA, more).refuse(Some(4));
+    let refused = |more: Value| sgd(&ALPHA, more).suits(Some(4)).err().map(|e| e.to_string());
     assert_eq!(refused(json!({})), None);
     assert!(refused(json!({ "optimiser": { "kind": "adam", "step": "theory" } })).unwrap().contains("give step as a number"));
     assert!(refused(json!({ "sampling": { "clients": 0 } })).unwrap().contains("at least one"));
-    assert!(sgd(&ALPHA, json!({})).refuse(Some(5)).unwrap().contains("alpha lists 4 clients"));
+    assert!(sgd(&ALPHA, json!({})).suits(Some(5)).err().map(|e| e.to_string()).unwrap().contains("alpha lists 4 clients"));
     assert!(serde_json::from_value::<FlixSgd>(json!({ "alpha": 0.5, "batch": 0 })).unwrap_err().to_string().contains("from 1"));
 }
 

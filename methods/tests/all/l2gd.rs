@@ -1,7 +1,7 @@
 //! L2GD: what its two kinds of steps balance at, and when it communicates.
 
 use crate::lab::{Lab, deployed};
-use motet_core::{Algorithm, Direction, Plan, Seed, Vector};
+use motet_core::{Direction, Plan, Seed, Study, Vector};
 use motet_methods::l2gd::L2gd;
 use motet_problems::synthetic::formula::{lrs, q2};
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ fn without_a_pull_the_models_are_local_ones() {
 
 #[test]
 fn what_cannot_work_is_refused() {
-    let refused = |params: Value, clients| l2gd(params).refuse(clients).unwrap();
+    let refused = |params: Value, clients| l2gd(params).suits(clients).err().map(|e| e.to_string()).unwrap();
     assert!(refused(json!({ "lambda": 1.0 }), None).contains("end"));
     assert!(refused(json!({ "lambda": 1.0, "p": 1.0 }), Some(2)).contains("below 1"));
     assert!(refused(json!({ "lambda": 10.0, "p": 0.1, "step": 1.0 }), Some(2)).contains("overshoots"));

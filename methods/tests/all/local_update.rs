@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::lab::random::{point, quadratic};
 use crate::lab::{Lab, all_close, close};
-use motet_core::{Algorithm, Batch, Objective, Outcome, Plan, Rhythm, Row, Seed, Vector};
+use motet_core::{Batch, Objective, Outcome, Plan, Rhythm, Row, Seed, Study, Vector};
 use motet_methods::flix_fedavg::FlixFedavg;
 use motet_methods::flix_sgd::FlixSgd;
 use motet_methods::local_update::LocalUpdate;
@@ -18,7 +18,7 @@ pub(crate) fn method<M: Method>(settings: Value) -> M {
 
 fn run<M: Method + Clone>(lab: &Lab, settings: Value, rounds: u64) -> (Vec<Row>, Vector) {
     let method: M = method(settings);
-    assert_eq!(method.refuse(Some(lab.clients.len() as u32)), None);
+    assert_eq!(method.suits(Some(lab.clients.len() as u32)), Ok(()));
     let (rows, trained) = lab.run(&method, lab.zeros(), &Plan::new(rounds, Seed(1)));
     assert_eq!(trained.outcome, Outcome::Finished);
     let x = method.shared(&trained.server, motet_core::ClientId(0)).clone();
@@ -309,7 +309,8 @@ fn a_server_that_steps_past_all_numbers_has_diverged() {
 
 #[test]
 fn what_does_not_go_together_is_refused_in_words() {
-    let refused = |settings: Value, clients: Option<u32>| method::<LocalUpdate>(settings).refuse(clients).unwrap();
+    let refused =
+        |settings: Value, clients: Option<u32>| method::<LocalUpdate>(settings).suits(clients).err().map(|e| e.to_string()).unwrap();
     for (settings, word) in [
         (json!({ "gamma": 0.1 }), "eta"),
         (json!({ "gamma": 0.1, "eta": 1, "optimiser": { "kind": "sgd", "step": 1 } }), "one of the two"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use motet_core::{Algorithm, Batch, ClientId, Kept, Memo, Objective, Outcome, Plan, Population, Row, Seed, Shard, Trained, Vector, train};
+use motet_core::{Batch, ClientId, Kept, Memo, Objective, Outcome, Plan, Population, Row, Seed, Shard, Study, Trained, Vector, train};
 use motet_methods::fedadp::FedAdp;
 use motet_methods::meritfed::MeritFed;
 use motet_methods::parts::{Gradients, Mirror, Simplex};
@@ -66,7 +66,7 @@ pub(crate) fn method<M: serde::de::DeserializeOwned>(params: Value) -> M {
     serde_json::from_value(params).unwrap()
 }
 
-pub(crate) fn run<A: Algorithm + Clone>(method: &A, shards: Vec<Shard>, start: Vec<f64>, plan: &Plan) -> (Vec<Row>, Trained<A>) {
+pub(crate) fn run<A: Study + Clone>(method: &A, shards: Vec<Shard>, start: Vec<f64>, plan: &Plan) -> (Vec<Row>, Trained<A>) {
     let (method, store) = (Arc::new(method.clone()), Arc::new(Memory::<Kept<A::Client>>::default()));
     let population: Arc<dyn Population> = Arc::new(shards);
     let host = motet_core::Host::new(Arc::clone(&method), population, store, Arc::<Memo>::default(), plan.seed);
@@ -228,7 +228,7 @@ fn a_target_without_validation_data_fails_with_advice_unless_it_may_use_its_trai
 
 #[test]
 fn what_does_not_go_together_is_refused_in_words() {
-    let refused = |params: Value, clients| method::<MeritFed>(params).refuse(clients).unwrap_or_default();
+    let refused = |params: Value, clients| method::<MeritFed>(params).suits(clients).err().map(|e| e.to_string()).unwrap_or_default();
     assert!(refused(json!({ "target": 3, "step": 0.1, "mirror": { "rate": 5 } }), Some(3)).contains("clients 0 to 2"));
     assert!(refused(json!({ "step": 0.1, "mirror": { "rate": 5, "batch": 10 } }), Some(3)).contains("\"smd\""));
     assert!(refused(json!({ "step": 0.1, "mirror": { "rate": 5 }, "validation": "fresh" }), Some(3)).contains("give mirror.kind"));

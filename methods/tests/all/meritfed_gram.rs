@@ -1,6 +1,6 @@
 //! Weights by inner products alone, where the target's loss bends alike in every direction.
 
-use motet_core::{Algorithm, Outcome, Plan, Seed};
+use motet_core::{Outcome, Plan, Seed, Study};
 use motet_methods::meritfed::MeritFed;
 use motet_methods::meritfed_all::MeritFedAll;
 use serde_json::{Value, json};
@@ -46,5 +46,5 @@ fn a_loss_that_bends_otherwise_is_refused_in_words() {
     let Outcome::Failed { round: 1, reason } = trained.outcome else { panic!("{}", trained.outcome) };
     assert!(reason.contains("leave mirror.gram out"), "{reason}");
     let zeroth: MeritFed = method(json!({ "step": 0.1, "mirror": { "kind": "zeroth", "rate": 5, "gram": true } }));
-    assert!(zeroth.refuse(Some(3)).is_some_and(|why| why.contains("asks for values")));
+    assert!(zeroth.suits(Some(3)).err().map(|e| e.to_string()).is_some_and(|why| why.contains("asks for values")));
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Algorithm, Batch, Host, Kept, Liars, Memo, Merit, Outcome, Plan, Rhythm, Row, Rows, Seed, Sink, Trained, Vector, train};
+use motet_core::{Batch, Host, Kept, Liars, Memo, Merit, Outcome, Plan, Rhythm, Row, Rows, Seed, Sink, Study, Trained, Vector, train};
 use motet_methods::fedadp::FedAdp;
 use motet_methods::meritfed::MeritFed;
 use motet_methods::parts::{estimate, on_sphere};
@@ -41,7 +41,7 @@ impl Sink for Noted {
     }
 }
 
-pub(crate) fn run<A: Algorithm + Clone>(method: &A, problem: &Problem, plan: &Plan, liars: Option<Liars>) -> (Noted, Trained<A>) {
+pub(crate) fn run<A: Study + Clone>(method: &A, problem: &Problem, plan: &Plan, liars: Option<Liars>) -> (Noted, Trained<A>) {
     let (method, store) = (Arc::new(method.clone()), Arc::new(Memory::<Kept<A::Client>>::default()));
     let host = Host::new(Arc::clone(&method), Arc::clone(&problem.population), store, Arc::<Memo>::default(), plan.seed);
     let mut sink = Noted::default();

@@ -2,7 +2,7 @@
 
 use crate::lab::random::{self, draw};
 use crate::lab::{Lab, all_close, close, flix, mean, printed};
-use motet_core::{Algorithm, Direction, Facts, Metrics, Outcome, Plan, Seed, Vector};
+use motet_core::{Direction, Facts, Metrics, Outcome, Plan, Seed, Study, Vector};
 use motet_methods::one_shot::OneShot;
 use motet_methods::parts::budget::{diameter2, normalised, variance};
 use motet_problems::synthetic::formula::{lrs, q3};

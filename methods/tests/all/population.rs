@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::local_update::method;
-use motet_core::{Algorithm, Fleet, Host, Memo, Outcome, Plan, Row, Seed, Trained, Wire, train};
+use motet_core::{Fleet, Host, Memo, Outcome, Plan, Row, Seed, Study, Trained, Wire, train};
 use motet_methods::Method;
 use motet_methods::local_update::LocalUpdate;
 use motet_methods::scafflix::Scafflix;
@@ -77,7 +77,7 @@ fn only_clients_that_were_asked_cost_anything() {
 #[test]
 fn asking_everyone_of_a_population_without_end_is_refused_in_words() {
     let all: LocalUpdate = method(json!({ "gamma": 0.1, "eta": 0.1 }));
-    assert!(all.refuse(None).unwrap().contains("no end"));
+    assert!(all.suits(None).err().map(|e| e.to_string()).unwrap().contains("no end"));
     // And if nobody asked beforehand, the run says so.
     let problem = problem(json!({ "kind": "curvatures" }));
     let method = Arc::new(all);

@@ -2,7 +2,7 @@
 
 use crate::lab::random::{Draw, PROBLEMS, draw, point, quadratic, quadratics};
 use crate::lab::{Lab, flix, mean, variance};
-use motet_core::{Algorithm, Batch, Facts, Objective, Seed, Vector};
+use motet_core::{Batch, Facts, Objective, Seed, Study, Vector};
 use motet_methods::flix::Flix;
 
 const ROUNDS: u64 = 60;

@@ -2,7 +2,7 @@
 
 use crate::lab::controlled::{Setup, Target, run_lengths};
 use crate::lab::{Lab, all_close, close, flix, mushrooms, printed, random};
-use motet_core::{Algorithm, ClientId, Outcome, Plan, Rate, Seed, Stop};
+use motet_core::{ClientId, Outcome, Plan, Rate, Seed, Stop, Study};
 use motet_methods::flix::Flix;
 use motet_methods::i_scaffnew::IScaffnew;
 use motet_methods::scafflix::Scafflix;
@@ -352,13 +352,16 @@ fn a_run_can_stop_after_so_many_iterations() {
 
 #[test]
 fn senseless_settings_are_refused() {
-    let refused = |more: Value| scafflix(&ALPHA, more).refuse(Some(4));
+    let refused = |more: Value| scafflix(&ALPHA, more).suits(Some(4)).err().map(|e| e.to_string());
     assert_eq!(refused(json!({})), None);
     assert!(refused(json!({ "participation": { "clients": 1 } })).unwrap().contains("at least 2"));
     assert_eq!(refused(json!({ "participation": { "clients": 1, "variant": "author" } })), None);
     assert!(refused(json!({ "participation": { "clients": 5 } })).unwrap().contains("the problem has 4"));
     assert!(refused(json!({ "coin": { "every": 0 } })).is_some() && refused(json!({ "batch": 0 })).is_some());
-    assert_eq!(scafflix(&ALPHA, json!({})).refuse(Some(5)).unwrap(), "alpha lists 4 clients, the problem has 5");
+    assert_eq!(
+        scafflix(&ALPHA, json!({})).suits(Some(5)).err().map(|e| e.to_string()).unwrap(),
+        "alpha lists 4 clients, the problem has 5"
+    );
     let misspelt = serde_json::from_value::<Scafflix>(json!({ "alpha": 1, "stepp": 0.1 })).unwrap_err().to_string();
     assert!(misspelt.contains("stepp"), "{misspelt}");
     let foreign = serde_json::from_value::<Scaffnew>(json!({ "alpha": 1 })).unwrap_err().to_string();

@@ -2,7 +2,7 @@
 
 use crate::lab::controlled::{End, Setup, Target};
 use crate::lab::{Clients, Lab, close, flix, mushrooms};
-use motet_core::{Algorithm, Objective, Plan, Seed, Stop};
+use motet_core::{Objective, Plan, Seed, Stop, Study};
 use motet_methods::scafflix::{Personal, Scafflix};
 use motet_problems::synthetic::Quadratic;
 use motet_problems::synthetic::formula::lrs;
@@ -149,7 +149,7 @@ fn harsh_compression_of_few_clients_does_not_diverge() {
 
 #[test]
 fn compressors_that_cannot_work_are_refused() {
-    let refused = |compressor: Value, more: Value| scafflix(&ALPHA, &compressor, more).refuse(Some(4));
+    let refused = |compressor: Value, more: Value| scafflix(&ALPHA, &compressor, more).suits(Some(4)).err().map(|e| e.to_string());
     assert_eq!(refused(json!({ "kind": "rand-k", "k": 1 }), json!({ "participation": { "clients": 2 } })), None);
     assert!(refused(json!({ "kind": "top-k", "k": 1 }), json!({})).unwrap().contains("biased"));
     let author = refused(json!({ "kind": "rand-k", "k": 1 }), json!({ "participation": { "clients": 2, "variant": "author" } }));

@@ -2,11 +2,10 @@
 
 use motet_core::ClientId;
 use motet_methods::parts::{Outlook, outlook};
-use motet_methods::{Method, Visitor};
 use serde::Serialize;
 
-use crate::error::Error;
-use crate::simulate::{Built, Simulation, visit};
+use crate::method::AnyMethod;
+use crate::simulate::{Built, Simulation};
 
 /// How far the bounds have to fall.
 const EPS: f64 = 1e-6;
@@ -23,11 +22,11 @@ pub(super) struct Acceleration {
 }
 
 /// One forecast for each problem whose constants are known and each way its clients share.
-pub(super) fn accelerations(simulation: &Simulation) -> Result<Vec<Acceleration>, Error> {
+pub(super) fn accelerations(simulation: &Simulation) -> Vec<Acceleration> {
     let (mut seen, mut found) = (vec![], vec![]);
     for (card, planned) in simulation.manifest().runs.into_iter().zip(simulation.runs()) {
         let built = &simulation.problems()[card.problem];
-        let alpha = visit(simulation.entry(planned), Shares { clients: built.problem.shards.len() as u32 })?;
+        let alpha = shares(&*simulation.entry(planned).method, built.problem.shards.len() as u32);
         let key = (card.problem, alpha);
         if !seen.contains(&key) {
             let forecast = forecast(built, &key.1);
@@ -35,7 +34,7 @@ pub(super) fn accelerations(simulation: &Simulation) -> Result<Vec<Acceleration>
             seen.push(key);
         }
     }
-    Ok(found)
+    found
 }
 
 fn forecast(built: &Built, alpha: &[f64]) -> Option<Outlook> {
@@ -46,17 +45,10 @@ fn forecast(built: &Built, alpha: &[f64]) -> Option<Outlook> {
 }
 
 /// αᵢ of a method, the largest of them 1.
-struct Shares {
-    clients: u32,
-}
-
-impl Visitor for Shares {
-    type Out = Vec<f64>;
-    fn visit<M: Method>(self, method: M) -> Vec<f64> {
-        let shares: Vec<f64> = (0..self.clients).map(|i| method.share(ClientId(i))).collect();
-        let largest = shares.iter().copied().fold(0.0, f64::max);
-        if largest > 0.0 { shares.iter().map(|a| a / largest).collect() } else { shares }
-    }
+fn shares(method: &dyn AnyMethod, clients: u32) -> Vec<f64> {
+    let shares: Vec<f64> = (0..clients).map(|i| method.share(ClientId(i))).collect();
+    let largest = shares.iter().copied().fold(0.0, f64::max);
+    if largest > 0.0 { shares.iter().map(|a| a / largest).collect() } else { shares }
 }
 
 /// For people.

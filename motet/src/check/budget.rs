@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use motet_core::{Fraction, PerClient};
+use motet_core::PerClient;
 use motet_runtime::Pool;
 use serde::Serialize;
 
@@ -31,8 +31,7 @@ pub(super) struct Trade {
 impl Trade {
     /// None for methods without α, and where the constants of a loss are not known.
     pub(super) fn of(entry: &MethodEntry, experiment: &Experiment, built: &Built, pool: &Arc<Pool>) -> Result<Option<Self>, Error> {
-        let alpha = entry.params.get("alpha").cloned().and_then(|v| serde_json::from_value::<PerClient<Fraction>>(v).ok());
-        let Some(alpha) = alpha else { return Ok(None) };
+        let Some(alpha) = entry.method.alpha() else { return Ok(None) };
         let rule = entry.budget.as_ref();
         let eps = rule.map(|r| *r.eps).or(experiment.run.stop.get("gap").copied()).filter(|eps| *eps > 0.0).unwrap_or(EPS);
         let mut rounds = vec![1, 2, 5, 10, 20, 50, experiment.run.rounds];

@@ -77,7 +77,8 @@ pub(super) fn of(problems: &[Built], methods: &[MethodEntry]) -> Vec<LocalUpdate
 
 /// K and γ of a method that sums the gradients of local steps.
 fn named(entry: &MethodEntry) -> Option<(u32, f64)> {
-    Some((u32::try_from(entry.params.get("steps")?.as_u64()?).ok()?, entry.params.get("gamma")?.as_f64()?))
+    let params = entry.method.params();
+    Some((u32::try_from(params.get("steps")?.as_u64()?).ok()?, params.get("gamma")?.as_f64()?))
 }
 
 fn ensemble(shards: &[Shard]) -> Option<Ensemble> {

@@ -12,12 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use motet_core::{
-    Algorithm, Direction, Host, Keeper, Memo, Moment, Next, Outcome, Plan, ProblemCard, Promise, Rhythm, Seed, TrainError, Trained, Wire,
-    train_from,
-};
-use motet_methods::{Method, Visitor};
-use motet_runtime::{Pool, Threads};
+use motet_core::{Direction, Memo, Next, Outcome, Plan, ProblemCard, Promise, Rhythm, Seed, TrainError, Wire};
+use motet_runtime::Pool;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -28,7 +24,9 @@ use self::preflight::{Needs, Scales, Seen};
 use self::solves::{Solved, Solves};
 use crate::config::StoreSection;
 use crate::error::Error;
-use crate::simulate::{Built, Simulation, visit};
+use crate::method::AnyMethod;
+use crate::session::{Checkpointer, Ended, Ground, RunMoment, States};
+use crate::simulate::{Built, Simulation};
 
 /// Rounds of the trial behind the estimates, unless they take longer than we wait: then it ends with the round under way.
 const TRIAL: u64 = 5;
@@ -59,14 +57,14 @@ struct Trouble {
 }
 
 impl Trouble {
-    fn of<A: Algorithm>(trial: &Result<Trained<A>, TrainError>) -> Option<Self> {
+    fn of(trial: &Result<Ended, TrainError>) -> Option<Self> {
         match trial {
             Err(error) => {
                 let causes = std::iter::successors(Some(error as &dyn std::error::Error), |cause| cause.source());
                 Some(Self { reason: causes.map(ToString::to_string).collect::<Vec<_>>().join(": "), fatal: true })
             }
-            Ok(Trained { outcome: Outcome::Finished | Outcome::Stopped { .. } | Outcome::Interrupted { .. }, .. }) => None,
-            Ok(Trained { outcome, .. }) => Some(Self { reason: outcome.to_string(), fatal: matches!(outcome, Outcome::Failed { .. }) }),
+            Ok(Ended { outcome: Outcome::Finished | Outcome::Stopped { .. } | Outcome::Interrupted { .. }, .. }) => None,
+            Ok(Ended { outcome, .. }) => Some(Self { reason: outcome.to_string(), fatal: matches!(outcome, Outcome::Failed { .. }) }),
         }
     }
 
@@ -112,7 +110,7 @@ impl Check {
                 let budget = Trade::of(entry, experiment, built, pool)?;
                 let (memo, rounds, store) = (&solves[card.problem].1, experiment.run.rounds, experiment.run.store);
                 let trial = Trial { built, memo, pool, label: &card.label, rounds, store };
-                methods.push(Estimate { budget, ..visit(entry, trial)? });
+                methods.push(Estimate { budget, ..trial.of(&entry.method)? });
             }
         }
         let counts = manifest.problems.iter().map(|card| card.clients);
@@ -122,7 +120,7 @@ impl Check {
             solves: solves.iter().zip(counts).map(|((solves, _), clients)| solves.solved(clients)).collect(),
             problems: manifest.problems,
             methods,
-            acceleration: acceleration::accelerations(simulation)?,
+            acceleration: acceleration::accelerations(simulation),
             local_updates: local_updates::of(simulation.problems(), &experiment.methods),
             estimate: Total {
                 runs: manifest.runs.len(),
@@ -147,10 +145,20 @@ impl Check {
 /// Ends a trial of long rounds.
 struct Patience(Instant);
 
-impl<A: Algorithm> Keeper<A> for Patience {
-    fn after(&mut self, moment: &Moment<A>) -> io::Result<Next> {
-        let enough = moment.next > 1 && self.0.elapsed() > PATIENCE;
-        Ok(if enough { Next::Stop } else { Next::GoOn })
+impl Checkpointer for Patience {
+    fn after(&mut self, moment: &dyn RunMoment) -> io::Result<Next> {
+        Ok(self.next(moment.next_round()))
+    }
+
+    fn end(&mut self, _: &dyn RunMoment) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Patience {
+    fn next(&self, round: u64) -> Next {
+        let enough = round > 1 && self.0.elapsed() > PATIENCE;
+        if enough { Next::Stop } else { Next::GoOn }
     }
 }
 
@@ -163,46 +171,46 @@ struct Trial<'a> {
     store: StoreSection,
 }
 
-impl Visitor for Trial<'_> {
-    type Out = Estimate;
-    fn visit<M: Method>(self, method: M) -> Estimate {
-        let promise = self.built.promise(&method, None);
-        let (method, seed) = (Arc::new(method), Seed(0));
+impl Trial<'_> {
+    fn of(self, method: &Arc<dyn AnyMethod>) -> Result<Estimate, Error> {
+        let promise = self.built.promise(&**method, None);
         let problem = &self.built.problem;
         let scales = Arc::new(Scales::default());
-        let host = Host::new(Arc::clone(&method), Arc::clone(&problem.population), Arc::clone(&scales) as _, Arc::clone(self.memo), seed);
         let run = |rounds: u64| {
-            let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(rounds, seed) };
-            let mut fleet = Threads::new(host.clone(), Arc::clone(self.pool));
+            let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(rounds, Seed(0)) };
+            let ground = self.built.ground(self.pool, Seed(0), States::Sized(Arc::clone(&scales) as _));
+            let ground = Ground { memo: Arc::clone(self.memo), ..ground };
+            let mut session = Arc::clone(method).on(ground).map_err(|source| Error::Write { path: self.label.into(), source })?;
             let began = Instant::now();
-            let start = Moment::before(method.server(problem.start.clone()));
-            let trained = train_from(&*method, start, &plan, &mut fleet, &mut Vec::new(), &mut Patience(began));
+            let trained = session.train(&plan, &mut Vec::new(), &mut Patience(began));
             // A trial that fails still took its time.
             let spent = trained.as_ref().map(|t| t.ledger.clone()).unwrap_or_default();
-            (began.elapsed().as_secs_f64(), spent.total(Direction::Up).bytes, spent.total(Direction::Down).bytes, trained)
+            let server_bytes = session.server().len() as u64;
+            let [up, down] = [Direction::Up, Direction::Down].map(|direction| spent.total(direction).bytes);
+            Ok::<_, Error>((began.elapsed().as_secs_f64(), up, down, trained, server_bytes))
         };
         // Local solves of methods that ask for all of them at first are made here; what fails here fails again below.
-        let _ = run(0);
-        let (none, some) = (run(0), run(TRIAL.min(self.rounds)));
+        let _ = run(0)?;
+        let (none, some) = (run(0)?, run(TRIAL.min(self.rounds))?);
         let trial = match &some.3 {
-            Ok(Trained { outcome: Outcome::Interrupted { round }, .. }) => *round,
+            Ok(Ended { outcome: Outcome::Interrupted { round }, .. }) => *round,
             _ => TRIAL.min(self.rounds),
         };
-        let seen = |trained: &Trained<M>| Seen {
+        let seen = |trained: &Ended| Seen {
             roster: problem.population.roster(),
             heard: trained.heard.clone(),
             trial,
             rounds: self.rounds,
             state_bytes: scales.largest(),
-            server_bytes: trained.server.bytes(),
+            server_bytes: some.4,
             model_bytes: problem.start.bytes(),
             threads: self.pool.threads() as u64,
             store: self.store,
         };
-        let needs = some.3.as_ref().map(|trained| Needs::of(&*method, &seen(trained))).unwrap_or_default();
+        let needs = some.3.as_ref().map(|trained| Needs::of(&**method, &seen(trained))).unwrap_or_default();
         let seconds_per_round = (some.0 - none.0).max(0.0) / trial.max(1) as f64;
         let bytes_per_round = [some.1 - none.1, some.2 - none.2].map(|bytes| bytes / trial.max(1));
-        Estimate {
+        Ok(Estimate {
             label: self.label.to_owned(),
             rounds_to: promise
                 .as_ref()
@@ -216,7 +224,7 @@ impl Visitor for Trial<'_> {
             bytes: bytes_per_round.map(|b| b * self.rounds),
             needs,
             trouble: Trouble::of(&some.3),
-        }
+        })
     }
 }
 
@@ -272,21 +280,12 @@ fn without_nulls(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motet_core::Vector;
-    use motet_methods::flix::Flix;
-    use serde_json::json;
 
     #[test]
     fn a_trial_of_long_rounds_ends_with_the_one_under_way() {
-        let method: Flix = serde_json::from_value(json!({"alpha": 1})).unwrap();
-        let mut moment = Moment::<Flix>::before(method.server(Vector::from(vec![0.0])));
         let (now, long_ago) = (Instant::now(), Instant::now().checked_sub(2 * PATIENCE).unwrap());
-        let mut after = |next: u64, began: Instant| {
-            moment.next = next;
-            Patience(began).after(&moment).unwrap()
-        };
-        assert_eq!(after(1, long_ago), Next::GoOn, "opening is not a round");
-        assert_eq!(after(2, long_ago), Next::Stop);
-        assert_eq!(after(2, now), Next::GoOn);
+        assert_eq!(Patience(long_ago).next(1), Next::GoOn, "opening is not a round");
+        assert_eq!(Patience(long_ago).next(2), Next::Stop);
+        assert_eq!(Patience(now).next(2), Next::GoOn);
     }
 }

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use motet_core::{Algorithm, ClientId, Heard, Roster, Slot, Store, StoreError, Wire};
-use motet_runtime::{KEPT, Memory};
+use motet_core::{ClientId, Heard, Roster, Slot, Wire};
+use motet_runtime::KEPT;
 use serde::Serialize;
 
 use crate::config::{Size, StoreSection, free_memory};
+use crate::method::AnyMethod;
+use crate::session::Sizes;
 
 /// Bytes that one run needs.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -48,14 +50,14 @@ pub(super) struct Seen {
 }
 
 impl Needs {
-    pub(super) fn of<A: Algorithm>(method: &A, seen: &Seen) -> Self {
+    pub(super) fn of(method: &dyn AnyMethod, seen: &Seen) -> Self {
         let most = match &seen.roster {
             Roster::Listed(ids) => ids.len() as u64,
             Roster::Counted(n) => u64::from(*n),
             Roster::Unbounded => u64::from(u32::MAX),
         };
         let clients = touched(most, entries(&seen.heard), seen.trial, seen.rounds);
-        let shares = (0..most.min(1000) as u32).any(|k| method.mixes() && method.share(ClientId(k)) < 1.0);
+        let shares = (0..most.min(1000) as u32).any(|k| method.has_objective() && method.share(ClientId(k)) < 1.0);
         let solve_bytes = if shares { seen.model_bytes } else { 0 };
         let asleep = clients * (seen.state_bytes + solve_bytes);
         let at_work = seen.threads * COPIES * seen.model_bytes + 3 * seen.server_bytes;
@@ -131,36 +133,21 @@ fn free_disk(_: &Path) -> Option<u64> {
     None
 }
 
-/// A store that notes how large states are.
-pub(super) struct Scales<S> {
-    inner: Memory<S>,
-    /// As each was put last: within a round there may be more versions of a state than sleep after it.
-    bytes: Mutex<BTreeMap<ClientId, u64>>,
-}
+/// How large client states are, each as it was put to sleep last: within a round there may be more versions of a state than
+/// sleep after it.
+#[derive(Default)]
+pub(super) struct Scales(Mutex<BTreeMap<ClientId, u64>>);
 
-impl<S> Default for Scales<S> {
-    fn default() -> Self {
-        Self { inner: Memory::default(), bytes: Mutex::default() }
-    }
-}
-
-impl<S> Scales<S> {
+impl Scales {
     /// Bytes of the largest state asleep.
     pub(super) fn largest(&self) -> u64 {
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).values().copied().max().unwrap_or(0)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().copied().max().unwrap_or(0)
     }
 }
 
-impl<S: Wire + Clone + Send> Store<S> for Scales<S> {
-    fn take(&self, client: ClientId) -> Result<Option<S>, StoreError> {
-        self.inner.take(client)
-    }
-    fn put(&self, client: ClientId, state: S) -> Result<(), StoreError> {
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).insert(client, state.bytes());
-        self.inner.put(client, state)
-    }
-    fn read(&self, client: ClientId) -> Result<Option<S>, StoreError> {
-        self.inner.read(client)
+impl Sizes for Scales {
+    fn note(&self, client: ClientId, bytes: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(client, bytes);
     }
 }
 

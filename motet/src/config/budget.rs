@@ -1,6 +1,6 @@
 //! `alpha = { budget = { rounds = 5, eps = 1e-4 } }`: as much sharing as a number of rounds affords.
 
-use motet_core::{Fraction, Positive};
+use motet_core::{Fraction, PerClient, Positive};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -20,8 +20,7 @@ pub struct BudgetRule {
 }
 
 impl BudgetRule {
-    /// Takes the rule out of a method's table. What is left in its place is an α of the same shape, so that
-    /// everything else can be checked before the problem is known.
+    /// Takes the rule out of a method's table and leaves an α in its place.
     pub(super) fn take(document: &Document, key: &str, table: &mut Map<String, Value>) -> Result<Option<Self>, ConfigError> {
         let Some(Value::Object(alpha)) = table.get_mut("alpha") else { return Ok(None) };
         let Some(rule) = alpha.shift_remove("budget") else { return Ok(None) };
@@ -33,7 +32,8 @@ impl BudgetRule {
         if rule.profile.as_ref().is_some_and(|p| p.iter().all(|a| **a == 0.0)) {
             return Err(document.wrong(&format!("{key}.budget.profile"), "must hold at least one number above 0"));
         }
-        table.insert("alpha".into(), rule.alpha(1.0, 1.0));
+        // A stand-in of the same shape, so that everything else can be checked before the problem is known.
+        table.insert("alpha".into(), json!(rule.alpha(1.0, 1.0)));
         Ok(Some(rule))
     }
 
@@ -42,12 +42,13 @@ impl BudgetRule {
         json!({ "budget": self })
     }
 
-    /// α as a method reads it: `equal` for all, or the profile times `factor`.
-    pub fn alpha(&self, equal: f64, factor: f64) -> Value {
+    /// αᵢ: `equal` for all, or the profile times `factor`, both from 0 to 1.
+    pub fn alpha(&self, equal: f64, factor: f64) -> PerClient<Fraction> {
+        // The largest entry times the largest factor may round to just above 1.
+        let share = |alpha: f64| Fraction::new(alpha.clamp(0.0, 1.0)).expect("a number from 0 to 1 is a fraction");
         match &self.profile {
-            None => json!(equal),
-            // The largest entry times the largest factor may round to just above 1.
-            Some(profile) => json!({ "per_client": profile.iter().map(|a| (**a * factor).min(1.0)).collect::<Vec<_>>() }),
+            None => PerClient::Same(share(equal)),
+            Some(profile) => PerClient::Each(profile.iter().map(|a| share(**a * factor)).collect()),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! An experiment: what a document means.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use motet_methods::{CARDS, Method, Visitor};
 use motet_problems::ProblemConfig;
 use motet_report::claims::Claims;
 use serde_json::{Map, Value, json};
@@ -13,7 +13,9 @@ use super::grid::expand;
 use super::pick::PickRule;
 use super::sections::{ReportSection, RunSection};
 use super::tune::TuneRule;
+use crate::catalogue::{Catalogue, Misread};
 use crate::error::Error;
+use crate::method::AnyMethod;
 
 /// A checked experiment: problems × methods × seeds, one run each.
 #[derive(Clone, Debug)]
@@ -56,15 +58,13 @@ pub struct Variant<T> {
 /// A method with its parameters.
 #[derive(Clone, Debug)]
 pub struct MethodEntry {
-    /// Name in the list of methods.
-    pub kind: String,
-    /// Parameters, every default filled in.
-    pub params: Map<String, Value>,
-    /// What decides `alpha` once the problem is known; until then `params` holds a stand-in.
+    /// The method itself.
+    pub method: Arc<dyn AnyMethod>,
+    /// What decides its αᵢ once the problem is known; until then the method has a stand-in.
     pub budget: Option<BudgetRule>,
-    /// Do clients pick their own `alpha` when training is over? `params` holds what it is done with.
+    /// Do clients pick their own αᵢ when training is over? The method has those it is trained with.
     pub pick: Option<PickRule>,
-    /// Values that trials choose from; until then `params` holds the first of them.
+    /// Values that trials choose from; until then the method has the first of them.
     pub tune: Option<Tune>,
     /// For people: kind and what distinguishes it from its siblings.
     pub label: String,
@@ -98,14 +98,19 @@ impl Experiment {
 
     /// Understands a document, its claims too.
     pub fn new(document: Document) -> Result<Self, Error> {
-        let experiment = Self::understood(document)?;
+        Self::of(document, &Catalogue::standard())
+    }
+
+    /// The same, with what a catalogue has.
+    pub fn of(document: Document, catalogue: &Catalogue) -> Result<Self, Error> {
+        let experiment = Self::understood(document, catalogue)?;
         for claim in &experiment.claims.0 {
             motet_report::claims::parse(&claim.text).map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })?;
         }
         Ok(experiment)
     }
 
-    fn understood(document: Document) -> Result<Self, ConfigError> {
+    fn understood(document: Document, catalogue: &Catalogue) -> Result<Self, ConfigError> {
         let root = &document.root;
         if let Some(unknown) = root.keys().find(|key| !SECTIONS.contains(&key.as_str())) {
             let hint = closest(unknown, SECTIONS.iter().copied()).map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
@@ -129,7 +134,7 @@ impl Experiment {
             also: take("also").map_or(Ok(vec![]), |v| document.section("also", v))?,
             seeds,
             problems: problems(&document, &needed("problem")?)?,
-            methods: methods(&document, &needed("method")?, run.tune.as_ref())?,
+            methods: methods(&From { document: &document, catalogue }, &needed("method")?, run.tune.as_ref())?,
             run,
             report: document.section("report", take("report").unwrap_or_else(|| json!({})))?,
             claims: document.section("claims", take("claims").unwrap_or_else(|| json!({})))?,
@@ -152,11 +157,16 @@ impl Experiment {
 }
 
 impl MethodEntry {
+    /// Name in the list of methods.
+    pub fn kind(&self) -> &'static str {
+        self.method.card().name
+    }
+
     /// The table of the experiment file, defaults filled in.
     fn written(&self) -> Value {
         let mut table = Map::new();
-        table.insert("kind".into(), json!(self.kind));
-        table.extend(self.params.clone());
+        table.insert("kind".into(), json!(self.kind()));
+        table.extend(self.method.params());
         if let Some(rule) = &self.budget {
             table.insert("alpha".into(), rule.written());
         }
@@ -180,14 +190,32 @@ fn problems(document: &Document, value: &Value) -> Result<Vec<Variant<ProblemCon
 
 const EMPTY_GRID: &str = "must be a list of at least one value, as in { grid = [1.0, 0.1] }";
 
-fn methods(document: &Document, value: &Value, tune: Option<&TuneRule>) -> Result<Vec<MethodEntry>, ConfigError> {
+/// Where methods are read from.
+struct From<'a> {
+    document: &'a Document,
+    catalogue: &'a Catalogue,
+}
+
+impl From<'_> {
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.catalogue.methods().map(|card| card.name)
+    }
+
+    fn listed(&self) -> String {
+        self.names().collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn methods(from: &From<'_>, value: &Value, tune: Option<&TuneRule>) -> Result<Vec<MethodEntry>, ConfigError> {
+    let (document, catalogue) = (from.document, from.catalogue);
     let Value::Array(tables) = value else {
         return Err(document.wrong("method", "must be a list: write [[method]] with two brackets"));
     };
     let kinds: Vec<&str> = tables.iter().filter_map(|table| table.get("kind").and_then(Value::as_str)).collect();
     for (name, _) in tune.iter().flat_map(|rule| &rule.values) {
-        if !kinds.iter().any(|kind| knows(kind, name)) {
-            let known = CARDS.iter().filter(|card| kinds.contains(&card.name)).flat_map(|card| card.parameters).map(|(name, _)| *name);
+        if !kinds.iter().any(|kind| catalogue.knows(kind, name)) {
+            let known =
+                catalogue.methods().filter(|card| kinds.contains(&card.name)).flat_map(|card| card.parameters).map(|(name, _)| *name);
             let hint = closest(name, known).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
             return Err(document.wrong(&format!("run.tune.{name}"), format!("no method here has this parameter{hint}")));
         }
@@ -197,11 +225,11 @@ fn methods(document: &Document, value: &Value, tune: Option<&TuneRule>) -> Resul
         let key = format!("method[{}]", k + 1);
         for mut choice in expand(table).map_err(|path| document.wrong(&format!("{key}.{path}"), EMPTY_GRID))? {
             // `finetune` has a parameter of this name, which is its own.
-            let taken = choice.value.get("kind").and_then(Value::as_str).is_some_and(|kind| knows(kind, "tune"));
+            let taken = choice.value.get("kind").and_then(Value::as_str).is_some_and(|kind| catalogue.knows(kind, "tune"));
             let own = choice.value.as_object_mut().filter(|_| !taken).and_then(|table| table.shift_remove("tune"));
             let own: Option<TuneRule> = match own {
                 Some(Value::Bool(false)) => {
-                    entries.push(method(document, &key, choice)?);
+                    entries.push(method(from, &key, choice)?);
                     continue;
                 }
                 Some(rule) => Some(document.section(&format!("{key}.tune"), rule)?),
@@ -211,15 +239,15 @@ fn methods(document: &Document, value: &Value, tune: Option<&TuneRule>) -> Resul
             let rule = match (own, tune) {
                 (Some(rule), _) => Some((rule, format!("{key}.tune"))),
                 (None, Some(rule)) => rule
-                    .restricted(|name| choice.value.get("kind").and_then(Value::as_str).is_some_and(|kind| knows(kind, name)))
+                    .restricted(|name| choice.value.get("kind").and_then(Value::as_str).is_some_and(|kind| catalogue.knows(kind, name)))
                     .map(|rule| (rule, "run.tune".to_owned())),
                 (None, None) => None,
             };
             let Some((rule, at)) = rule else {
-                entries.push(method(document, &key, choice)?);
+                entries.push(method(from, &key, choice)?);
                 continue;
             };
-            entries.push(candidates(document, &key, &at, &choice, &rule)?);
+            entries.push(candidates(from, &key, &at, &choice, &rule)?);
         }
     }
     if entries.is_empty() {
@@ -229,23 +257,16 @@ fn methods(document: &Document, value: &Value, tune: Option<&TuneRule>) -> Resul
     Ok(entries)
 }
 
-/// Has a method this parameter?
-fn knows(kind: &str, name: &str) -> bool {
-    let first = name.split('.').next().unwrap_or(name);
-    let card = CARDS.iter().find(|card| card.name == kind);
-    card.is_some_and(|card| card.parameters.iter().any(|(parameter, _)| *parameter == first))
-}
-
 /// A method whose values are to be chosen, each of them checked as if it stood in the method's own table.
-fn candidates(document: &Document, key: &str, at: &str, choice: &super::grid::Choice, rule: &TuneRule) -> Result<MethodEntry, ConfigError> {
-    let mut all = vec![];
+fn candidates(from: &From<'_>, key: &str, at: &str, choice: &super::grid::Choice, rule: &TuneRule) -> Result<MethodEntry, ConfigError> {
+    let (document, mut all) = (from.document, vec![]);
     for values in rule.combinations() {
         let mut choice = choice.clone();
         let tell = |message: String| document.wrong(at, format!("{message} (tried for {key} with {})", listed(&values)));
         for (name, value) in &values {
             super::document::assign(&mut choice.value, name, value).map_err(&tell)?;
         }
-        let mut entry = method(document, key, choice).map_err(|e| match e {
+        let mut entry = method(from, key, choice).map_err(|e| match e {
             ConfigError::Value { message, .. } => tell(message),
             other => other,
         })?;
@@ -256,7 +277,7 @@ fn candidates(document: &Document, key: &str, at: &str, choice: &super::grid::Ch
     for (name, value) in &all[0].0 {
         super::document::assign(&mut choice.value, name, value).map_err(|message| document.wrong(at, message))?;
     }
-    let mut entry = method(document, key, choice)?;
+    let mut entry = method(from, key, choice)?;
     entry.tune = Some(Tune { rule: rule.clone(), candidates: all });
     Ok(entry)
 }
@@ -266,12 +287,13 @@ fn listed(values: &Map<String, Value>) -> String {
     describe(&values.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>())
 }
 
-fn method(document: &Document, key: &str, choice: super::grid::Choice) -> Result<MethodEntry, ConfigError> {
+fn method(from: &From<'_>, key: &str, choice: super::grid::Choice) -> Result<MethodEntry, ConfigError> {
+    let document = from.document;
     let Value::Object(mut table) = choice.value else { return Err(document.wrong(key, "must be a table")) };
     let kind = match table.shift_remove("kind") {
         Some(Value::String(kind)) => kind,
         Some(other) => return Err(document.wrong(&format!("{key}.kind"), format!("must be the name of a method, got {other}"))),
-        None => return Err(document.wrong(key, format!("needs a kind: one of {}", names()))),
+        None => return Err(document.wrong(key, format!("needs a kind: one of {}", from.listed()))),
     };
     let named = table.get("label").is_some_and(Value::is_string);
     let mut label = match table.shift_remove("label") {
@@ -283,35 +305,17 @@ fn method(document: &Document, key: &str, choice: super::grid::Choice) -> Result
     if pick.is_some() && !named && !label.contains("alpha=") {
         label.push_str(" alpha=validation");
     }
-    let mut track = serde_path_to_error::Track::new();
-    let value = Value::Object(table);
-    let params = motet_methods::with(&kind, serde_path_to_error::Deserializer::new(&value, &mut track), Resolve).map_err(|_| {
-        let hint = closest(&kind, CARDS.iter().map(|c| c.name)).map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
-        document.wrong(&format!("{key}.kind"), format!("unknown method \"{kind}\"{hint} There are: {}", names()))
-    })?;
-    let params = params.map_err(|e: serde_json::Error| {
-        let path = track.path().to_string();
-        let key = if path == "." { key.to_owned() } else { format!("{key}.{path}") };
-        document.wrong(&key, super::document::with_suggestion(&e.to_string()))
-    })?;
-    Ok(MethodEntry { kind, params, budget, pick, tune: None, label, key: key.to_owned() })
-}
-
-fn names() -> String {
-    CARDS.iter().map(|c| c.name).collect::<Vec<_>>().join(", ")
-}
-
-/// Fills in defaults by a round trip through the method's type.
-struct Resolve;
-
-impl Visitor for Resolve {
-    type Out = Map<String, Value>;
-    fn visit<M: Method>(self, method: M) -> Self::Out {
-        match serde_json::to_value(&method) {
-            Ok(Value::Object(params)) => params,
-            _ => Map::new(),
+    let method = from.catalogue.read_method(&kind, &Value::Object(table)).map_err(|e| match e {
+        Misread::Unknown(_) => {
+            let hint = closest(&kind, from.names()).map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
+            document.wrong(&format!("{key}.kind"), format!("unknown method \"{kind}\"{hint} There are: {}", from.listed()))
         }
-    }
+        Misread::Value { path, message } => {
+            let key = if path.is_empty() { key.to_owned() } else { format!("{key}.{path}") };
+            document.wrong(&key, super::document::with_suggestion(&message))
+        }
+    })?;
+    Ok(MethodEntry { method, budget, pick, tune: None, label, key: key.to_owned() })
 }
 
 /// `alpha=0.1 step=2`

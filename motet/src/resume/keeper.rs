@@ -5,22 +5,21 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use motet_core::{Algorithm, Keeper, Moment, Next, Wire};
+use motet_core::{Next, Wire};
 use motet_runtime::Checkpoints;
 
 use super::Saved;
-use super::saved::States;
 use crate::config::CheckpointSection;
 use crate::observer::Observer;
 use crate::output::Output;
 use crate::recorder::Watch;
+use crate::session::{Checkpointer, RunMoment};
 
 /// Makes moments durable: every so many rounds or seconds, and when a stop is asked for.
-pub(crate) struct Saver<'a, A: Algorithm> {
+pub(crate) struct Saver<'a> {
     run: usize,
     rhythm: CheckpointSection,
     checkpoints: Checkpoints,
-    states: States<A>,
     /// Numbers of the indices that checkpoints hold, oldest first.
     generations: Vec<u64>,
     output: &'a RefCell<&'a mut Output>,
@@ -31,22 +30,20 @@ pub(crate) struct Saver<'a, A: Algorithm> {
     to_the_end: bool,
 }
 
-impl<'a, A: Algorithm> Saver<'a, A> {
+impl<'a> Saver<'a> {
     pub(crate) fn new(
         run: usize,
         rhythm: CheckpointSection,
         folder: &Path,
-        states: (States<A>, Vec<u64>),
+        generations: Vec<u64>,
         output: &'a RefCell<&'a mut Output>,
         watch: &'a Watch,
         observer: &'a dyn Observer,
     ) -> Self {
-        let (states, generations) = states;
         Self {
             run,
             rhythm,
             checkpoints: Checkpoints::new(folder),
-            states,
             generations,
             output,
             watch,
@@ -67,36 +64,34 @@ impl<'a, A: Algorithm> Saver<'a, A> {
     }
 
     /// Records, then states, then the checkpoint that names both.
-    fn save(&mut self, moment: &Moment<A>) -> io::Result<()> {
+    fn save(&mut self, moment: &dyn RunMoment) -> io::Result<()> {
         let seconds = self.watch.seconds();
         let lengths = self.output.borrow().sync()?;
-        let index = self.states.commit().map_err(io::Error::other)?;
-        let generation = self.states.generation();
-        let mut bytes = Vec::with_capacity(moment.bytes() as usize);
-        moment.encode(&mut bytes);
-        let saved = Saved { run: self.run as u64, lengths, seconds, generation, index, moment: bytes };
+        // Runs that keep checkpoints have their states in a folder.
+        let Some((index, generation)) = moment.commit()? else { return Ok(()) };
+        let saved = Saved { run: self.run as u64, lengths, seconds, generation, index, moment: moment.bytes() };
         let mut body = Vec::with_capacity(saved.bytes() as usize);
         saved.encode(&mut body);
-        self.checkpoints.save(moment.next, &body)?;
+        self.checkpoints.save(moment.next_round(), &body)?;
         self.generations.push(generation);
         let gone = self.generations.len().saturating_sub(motet_runtime::KEPT);
         self.generations.drain(..gone);
-        self.states.release(self.generations[0]);
+        moment.release(self.generations[0]);
         self.last = Instant::now();
         Ok(())
     }
 }
 
-impl<A: Algorithm> Keeper<A> for Saver<'_, A> {
-    fn after(&mut self, moment: &Moment<A>) -> io::Result<Next> {
+impl Checkpointer for Saver<'_> {
+    fn after(&mut self, moment: &dyn RunMoment) -> io::Result<Next> {
         let stop = self.observer.stop();
-        if stop || self.due(moment.next.saturating_sub(1)) {
+        if stop || self.due(moment.next_round().saturating_sub(1)) {
             self.save(moment)?;
         }
         Ok(if stop { Next::Stop } else { Next::GoOn })
     }
 
-    fn end(&mut self, moment: &Moment<A>) -> io::Result<()> {
+    fn end(&mut self, moment: &dyn RunMoment) -> io::Result<()> {
         if self.to_the_end { self.save(moment) } else { Ok(()) }
     }
 }

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use keeper::Saver;
-pub(crate) use saved::{Past, Saved};
+pub(crate) use saved::Saved;
 
 use crate::config::Document;
 use crate::error::Error;

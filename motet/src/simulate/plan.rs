@@ -6,14 +6,14 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use motet_core::{ClientId, Roster};
-use motet_methods::{Method, Visitor};
 use motet_problems::Problem;
 use motet_runtime::Pool;
 
-use super::{Built, MOST_CLIENTS, Planned, Role, visit};
+use super::{Built, MOST_CLIENTS, Planned, Role};
 use crate::affordable::Locals;
 use crate::config::{Experiment, MethodEntry, Tune, closest};
 use crate::error::Error;
+use crate::method::AnyMethod;
 use crate::tuning::Trials;
 
 /// Everything that is planned, in the order of the manifest.
@@ -100,7 +100,7 @@ impl<'a> Plans<'a> {
             self.runs.extend((0..count).map(trial));
             rungs.push((rounds, first..self.runs.len()));
         }
-        let (label, kind) = (entry.label.clone(), entry.kind.clone());
+        let (label, kind) = (entry.label.clone(), entry.kind().to_owned());
         self.tunings.push(Trials { rule: tune.rule.clone(), candidates, rungs, label, method: kind, problem: run.problem, seed: run.seed });
         Ok(tuning)
     }
@@ -128,15 +128,13 @@ impl<'a> Plans<'a> {
         let base = &self.experiment.methods[method];
         let entry = candidate.and_then(|k| Some(&base.tune.as_ref()?.candidates.get(k)?.1)).unwrap_or(base);
         let built = &self.problems[problem];
-        if let Some(reason) = visit(entry, Fits { roster: built.problem.population.roster(), unseen: built.problem.unseen })? {
-            return Err(self.unsuited(&entry.key, reason));
-        }
+        suits(&*entry.method, &built.problem).map_err(|reason| self.unsuited(&entry.key, reason))?;
         if let Some(rule) = entry.pick {
             let key = format!("{}.alpha", entry.key);
-            if !visit(entry, Shares { start: *rule.start })? {
+            if !entry.method.has_objective() || entry.method.share(ClientId(0)) != *rule.start {
                 return Err(self.unsuited(
                     &key,
-                    format!("\"validation\" is for mixtures of a shared and a local model, and {} deploys none", entry.kind),
+                    format!("\"validation\" is for mixtures of a shared and a local model, and {} deploys none", entry.kind()),
                 ));
             }
             let shards = &built.problem.shards;
@@ -159,9 +157,10 @@ impl<'a> Plans<'a> {
         }
         let mut entry = entry.clone();
         if let Some(rule) = &entry.budget {
-            let alpha = Locals::find(&entry, built, self.pool)?.afford(rule);
-            let alpha = alpha.map_err(|reason| self.unsuited(&format!("{}.alpha.budget", entry.key), reason))?;
-            entry.params.insert("alpha".into(), alpha);
+            let key = format!("{}.alpha.budget", entry.key);
+            let alpha = Locals::find(&entry, built, self.pool)?.afford(rule).map_err(|reason| self.unsuited(&key, reason))?;
+            let method = entry.method.with_alpha(alpha);
+            entry.method = method.ok_or_else(|| self.unsuited(&key, format!("{} mixes no models", entry.kind())))?;
         }
         self.places.insert(key, self.entries.len());
         self.entries.push(entry);
@@ -173,35 +172,16 @@ impl<'a> Plans<'a> {
     }
 }
 
-/// Is what clients deploy the mixture that α says?
-struct Shares {
-    start: f64,
-}
-
-impl Visitor for Shares {
-    type Out = bool;
-    fn visit<M: Method>(self, method: M) -> bool {
-        method.mixes() && method.share(ClientId(0)) == self.start
-    }
-}
-
-/// Does a method fit the number of clients?
-struct Fits {
-    roster: Roster,
-    unseen: u32,
-}
-
-impl Visitor for Fits {
-    type Out = Option<String>;
-    fn visit<M: Method>(self, method: M) -> Self::Out {
-        let clients = match &self.roster {
-            Roster::Listed(ids) => Some(ids.len() as u32),
-            Roster::Counted(n) => Some(*n),
-            Roster::Unbounded => None,
-        };
-        // What is listed for each client must be there for the unseen too.
-        let all = clients.filter(|_| self.unseen > 0).map(|n| n + self.unseen);
-        let unseen = || Some(format!("{} (counting {} unseen clients)", method.refuse(Some(all?))?, self.unseen));
-        method.refuse(clients).or_else(unseen)
+/// Does a method suit the clients of a problem? What it lists for each client must be there for the unseen too.
+fn suits(method: &dyn AnyMethod, problem: &Problem) -> Result<(), String> {
+    let clients = match &problem.population.roster() {
+        Roster::Listed(ids) => Some(ids.len() as u32),
+        Roster::Counted(n) => Some(*n),
+        Roster::Unbounded => None,
+    };
+    method.suits(clients).map_err(|e| e.to_string())?;
+    match clients.filter(|_| problem.unseen > 0) {
+        Some(n) => method.suits(Some(n + problem.unseen)).map_err(|e| format!("{e} (counting {} unseen clients)", problem.unseen)),
+        None => Ok(()),
     }
 }

@@ -4,23 +4,23 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use motet_core::{
-    Algorithm, ClientId, ClientRow, Direction, Fleet, Host, Look, Merit, Metrics, Moment, OptimumCard, Outcome, Plan, Probe, Reference,
-    Row, RunCard, RunSummary, Seed, Trained, UpDown, Wire, larger_is_better, train_from,
+    ClientId, ClientRow, Direction, Look, Merit, Metrics, OptimumCard, Outcome, Plan, Reference, Row, RunCard, RunSummary, Seed, UpDown,
+    Wire, larger_is_better,
 };
-use motet_methods::{Method, Visitor};
 use motet_problems::reference::{Part, minimise};
-use motet_runtime::{Byzantine, Deployed, Threads};
 use sha2::{Digest, Sha256};
 
 use super::{Planned, Role, Simulation};
 use crate::config::ReferenceSection;
-use crate::digest::digest;
+use crate::digest::digest_of;
 use crate::error::Error;
+use crate::method::AnyMethod;
 use crate::models::{Passport, save_models};
 use crate::observer::{Event, Observer};
 use crate::output::Output;
-use crate::recorder::{Recorder, Timed, Watch};
-use crate::resume::{Past, Saved, Saver};
+use crate::recorder::{Recorder, Watch};
+use crate::resume::{Saved, Saver};
+use crate::session::{Ended, Ground, Session, States};
 
 /// What one run leaves.
 pub(super) struct Done {
@@ -50,25 +50,21 @@ pub(super) struct Simulate<'b> {
     pub(super) picks: bool,
 }
 
-impl Visitor for Simulate<'_> {
-    type Out = Result<Done, Error>;
-
-    fn visit<M: Method>(mut self, method: M) -> Self::Out {
+impl Simulate<'_> {
+    pub(super) fn run(mut self, method: &Arc<dyn AnyMethod>) -> Result<Done, Error> {
         let (experiment, built, seed) = (&self.of.experiment, &self.of.problems[self.planned.problem], Seed(self.planned.seed));
-        let method = Arc::new(method);
-        let begin = Moment::before(method.server(built.problem.start.clone()));
         let folder = self.output.kept().run();
         self.of.archive(self.planned.problem, self.output)?;
         let unkept = |source| Error::Write { path: folder.clone(), source };
         if let (Some(from), true) = (self.card.trial.as_ref().and_then(|trial| trial.from), self.begun.saved.is_empty()) {
             self.begun.saved = self.output.kept().go_on_from(from).map_err(unkept)?;
         }
-        let past = Past::of(&self.begun.saved, begin, &folder, self.of.limit);
-        let Past { moment, states, seconds, generations } = past.map_err(unkept)?;
-        let host =
-            Host::new(Arc::clone(&method), Arc::clone(&built.problem.population), Arc::clone(&states) as _, Arc::clone(&built.memo), seed);
-        let reference = self.reference(&*method, &host);
-        self.card.promise = built.promise(&*method, Some((&host, reference.as_ref().and_then(|r| r.x.as_ref()))));
+        let saved = std::mem::take(&mut self.begun.saved);
+        let states = States::Folder { path: &folder, limit: self.of.limit, saved: &saved };
+        let ground = Ground { disturbed: true, ..built.ground(&self.of.pool, seed, states) };
+        let mut session = Arc::clone(method).on(ground).map_err(unkept)?;
+        let reference = self.reference(&**method, &*session);
+        self.card.promise = built.promise(&**method, Some((&*session, reference.as_ref().and_then(|r| r.x.as_ref()))));
         let plan = Plan {
             run: self.run,
             quorum: *experiment.run.quorum,
@@ -84,26 +80,18 @@ impl Visitor for Simulate<'_> {
             pick: self.picks,
             ..Plan::new(self.rounds(), seed)
         };
-        let watch = Watch::after(seconds);
-        let honest = Threads::new(host, Arc::clone(&self.of.pool));
-        let liars = Byzantine::new(honest, built.problem.liars, seed);
-        let mut fleet = Timed { inner: Deployed::new(liars, built.problem.devices, seed), probing: watch.probing() };
+        let watch = Watch::after(saved.first().map_or(0.0, |newest| newest.seconds), session.probing());
         self.observer.notice(Event::Begin { label: &self.card.label, seed: self.planned.seed, rounds: plan.rounds });
-        if moment.next > 0 {
-            self.observer.notice(Event::Note(&format!(
-                "{} seed {}: going on after round {}",
-                self.card.label,
-                self.planned.seed,
-                moment.next - 1
-            )));
+        if let Some(round) = session.next_round().checked_sub(1) {
+            self.observer.notice(Event::Note(&format!("{} seed {}: going on after round {round}", self.card.label, self.planned.seed)));
         }
         let (label, seed, goes_on) = (self.card.label.clone(), self.planned.seed, self.goes_on());
         let output = RefCell::new(&mut *self.output);
         let Begun { rows, merits, .. } = &mut self.begun;
         let mut sink = Recorder { output: &output, rows, merits, observer: self.observer, watch: &watch };
-        let mut keeper = Saver::new(self.run, experiment.run.checkpoint, &folder, (states, generations), &output, &watch, self.observer)
-            .with_the_end(goes_on);
-        let trained = train_from(&*method, moment, &plan, &mut fleet, &mut sink, &mut keeper);
+        let generations = saved.iter().rev().map(|saved| saved.generation).collect();
+        let saver = Saver::new(self.run, experiment.run.checkpoint, &folder, generations, &output, &watch, self.observer);
+        let trained = session.train(&plan, &mut sink, &mut saver.with_the_end(goes_on));
         let trained = trained.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
         if let Outcome::Interrupted { round } = trained.outcome {
             let what = format!("stopped after round {round} of \"{label}\", seed {seed}");
@@ -111,20 +99,18 @@ impl Visitor for Simulate<'_> {
         }
         let seconds = watch.seconds();
         let clients = match self.card.trial {
-            None => self.clients(&*method, &trained, &plan, &mut fleet)?,
+            None => self.clients(&trained, &plan, &mut *session)?,
             Some(_) => vec![],
         };
         if goes_on && matches!(trained.outcome, Outcome::Finished | Outcome::Stopped { .. }) {
             self.output.kept().keep_trial(self.run).map_err(|source| Error::Write { path: folder.clone(), source })?;
         }
-        let summary = self.summary(&trained, seconds);
+        let summary = self.summary(&trained, digest_of(&session.server()), seconds);
         self.observer.notice(Event::End(&summary));
         let Begun { rows, merits, .. } = self.begun;
         Ok(Done { summary, clients, rows, merits })
     }
-}
 
-impl Simulate<'_> {
     /// How many rounds.
     fn rounds(&self) -> u64 {
         match self.planned.role {
@@ -139,22 +125,20 @@ impl Simulate<'_> {
     }
 
     /// F* of the function this method is measured against, found once for all runs that share it.
-    fn reference<M: Method>(&mut self, method: &M, host: &Host<M>) -> Option<Reference> {
+    fn reference(&mut self, method: &dyn AnyMethod, session: &dyn Session) -> Option<Reference> {
         let (experiment, built) = (&self.of.experiment, &self.of.problems[self.planned.problem]);
         let shards = &built.problem.shards;
         let convex = shards.iter().all(|s| s.train.constants().convexity.is_some());
         let shares: Vec<f64> = (0..shards.len() as u32).map(|k| method.share(ClientId(k))).collect();
-        if experiment.run.reference == ReferenceSection::Off || !method.mixes() || !convex || shares.iter().all(|&share| share == 0.0) {
+        if experiment.run.reference == ReferenceSection::Off
+            || !method.has_objective()
+            || !convex
+            || shares.iter().all(|&share| share == 0.0)
+        {
             return None;
         }
         self.observer.notice(Event::Working("finding the minimum to measure from"));
-        let mut anchors = vec![None; shards.len()];
-        let (host, mixed) = (host.clone(), shares.clone());
-        self.of.pool.scatter(
-            shards.len(),
-            move |k| (mixed[k] < 1.0).then(|| host.anchor(ClientId(k as u32))),
-            |k, anchor| anchors[k] = anchor,
-        );
+        let anchors = session.anchors(shares.iter().map(|share| *share < 1.0).collect());
         let mut key = Sha256::new();
         for (share, anchor) in shares.iter().zip(&anchors) {
             key.update(share.to_le_bytes());
@@ -185,22 +169,14 @@ impl Simulate<'_> {
     }
 
     /// Every client's final scores and models.
-    fn clients<M: Method>(
-        &mut self,
-        method: &M,
-        trained: &Trained<M>,
-        plan: &Plan,
-        fleet: &mut dyn Fleet<M>,
-    ) -> Result<Vec<ClientRow>, Error> {
+    fn clients(&mut self, trained: &Ended, plan: &Plan, session: &mut dyn Session) -> Result<Vec<ClientRow>, Error> {
         let built = &self.of.problems[self.planned.problem];
         let names = &built.problem.census.clients;
         // Everyone picks, whoever is measured on the way.
         let ids = if self.picks { built.judged(&Plan { probe_clients: None, ..plan.clone() }) } else { built.judged(plan) };
         let look = Look { gradient: false, pick: self.picks, model: self.of.experiment.run.models, ..plan.look };
-        let shared = |id: ClientId| method.shared(&trained.server, id);
-        let probe = Probe { round: trained.rounds, to: &ids, shared: &shared, heard: &trained.heard, look, reference: None };
         let (mut rows, mut models) = (vec![], vec![]);
-        let probed = fleet.probe(&probe, &mut |id, score| {
+        let probed = session.probe(&ids, look, &mut |id, score| {
             let mut metrics = Metrics::from([("loss".to_owned(), score.loss)]);
             metrics.extend(score.metrics.iter().map(|(name, value, _)| (name.to_string(), *value)));
             let name = names.get(id.0 as usize).and_then(|household| household.name.clone());
@@ -215,12 +191,12 @@ impl Simulate<'_> {
         self.output.clients(&rows)?;
         if self.of.experiment.run.models {
             let passport = Passport::of(&self.of.experiment.problems[self.planned.variant].config, &built.problem);
-            save_models(self.output.folder(), self.card, shared(ClientId(0)), &models, passport.as_ref())?;
+            save_models(self.output.folder(), self.card, &session.shared(ClientId(0)), &models, passport.as_ref())?;
         }
         Ok(rows)
     }
 
-    fn summary<A: Algorithm>(&self, trained: &Trained<A>, seconds: f64) -> RunSummary {
+    fn summary(&self, trained: &Ended, digest: String, seconds: f64) -> RunSummary {
         let mut best = Metrics::new();
         for (name, &value) in self.begun.rows.iter().flat_map(|row| &row.metrics) {
             let held = best.entry(name.clone()).or_insert(value);
@@ -243,7 +219,7 @@ impl Simulate<'_> {
             messages: trained.ledger.entries().to_vec(),
             gradients: trained.ledger.gradients,
             seconds,
-            digest: digest(&trained.server),
+            digest,
         }
     }
 }

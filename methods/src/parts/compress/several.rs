@@ -1,6 +1,6 @@
 //! One compressor for all clients, or one for each.
 
-use motet_core::ClientId;
+use motet_core::{ClientId, Unsuitable};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -41,16 +41,14 @@ impl Compressors {
         }
     }
 
-    /// What is wrong with them for this many clients, if anything.
-    pub fn refuse(&self, clients: Option<u32>, biased_too: bool) -> Option<String> {
+    /// Is there one for each of so many clients, unbiased unless the method takes biased ones too?
+    pub fn suits(&self, clients: Option<u32>, biased_too: bool) -> Result<(), Unsuitable> {
         if let Some(biased) = self.all().iter().find(|c| !biased_too && !c.unbiased()) {
-            return Some(format!("{} is biased: use it with ef or ef21", biased.name()));
+            return Err(Unsuitable::Setting(format!("{} is biased: use it with ef or ef21", biased.name())));
         }
-        let Compressors::Each(list) = self else { return None };
-        match clients {
-            Some(n) if n as usize == list.len() => None,
-            Some(n) => Some(format!("compressor lists {} clients, the problem has {n}", list.len())),
-            None => Some(format!("compressor lists {} clients, the population has no end", list.len())),
+        match self {
+            Compressors::Each(list) => Unsuitable::unless_listed("compressor", Some(list.len()), clients),
+            _ => Ok(()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use motet_core::{Algorithm, Batch, ClientId, Fleet, Kept, Plan, Reader, Row, Seed, Store, Trained, Vector, Wire, train};
+use motet_core::{Batch, ClientId, Fleet, Kept, Plan, Reader, Row, Seed, Store, Trained, Vector, Wire, train};
 use motet_methods::scafflix::{Client, Family, Kind, Server, Variant};
 use motet_runtime::{Inline, Lossy, Memory};
 

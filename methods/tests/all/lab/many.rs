@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use motet_core::{Algorithm, Host, Look, Plan, Reference, Rhythm, Row, Seed, Trained, Vector, train};
+use motet_core::{Host, Look, Plan, Reference, Rhythm, Row, Seed, Study, Trained, Vector, train};
 use motet_runtime::{Inline, Memory};
 
 use super::Lab;
@@ -17,12 +17,12 @@ pub struct Walks(Vec<Vec<Row>>);
 
 impl Lab {
     /// Runs a method `RUNS` times from `start`.
-    pub fn walks<A: Algorithm + Clone>(&self, method: &A, start: &Vector, rounds: u64, best: Option<&Reference>) -> Walks {
+    pub fn walks<A: Study + Clone>(&self, method: &A, start: &Vector, rounds: u64, best: Option<&Reference>) -> Walks {
         Walks((0..RUNS).map(|seed| self.walk(method, start, rounds, best, seed).0).collect())
     }
 
     /// One run whose dice, the clients' too, are those of `seed`.
-    pub fn walk<A: Algorithm + Clone>(
+    pub fn walk<A: Study + Clone>(
         &self,
         method: &A,
         start: &Vector,

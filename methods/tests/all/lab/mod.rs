@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use motet_core::{
     Algorithm, ClientId, Constants, Fleet, Heard, Host, Kept, Look, Memo, Objective, Plan, Population, Probe, Reference, Row, Score, Seed,
-    Shard, Trained, Vector, train,
+    Shard, Study, Trained, Vector, train,
 };
 use motet_methods::flix::Flix;
 use motet_problems::reference::{Part, minimise};
@@ -52,17 +52,17 @@ impl Lab {
         self.clients.iter().map(|f| f.constants()).collect()
     }
 
-    pub fn host<A: Algorithm>(&self, method: &Arc<A>) -> Host<A> {
+    pub fn host<A: Study>(&self, method: &Arc<A>) -> Host<A> {
         self.host_with(method, Arc::new(Memory::default()), Seed(1))
     }
 
     /// A host whose clients sleep where the test can look at them.
-    pub fn host_with<A: Algorithm>(&self, method: &Arc<A>, store: Arc<Memory<Kept<A::Client>>>, seed: Seed) -> Host<A> {
+    pub fn host_with<A: Study>(&self, method: &Arc<A>, store: Arc<Memory<Kept<A::Client>>>, seed: Seed) -> Host<A> {
         Host::new(Arc::clone(method), Arc::clone(&self.population), store, Arc::clone(&self.memo), seed)
     }
 
     /// Runs a method inline and gives its rows too.
-    pub fn run<A: Algorithm + Clone>(&self, method: &A, start: Vector, plan: &Plan) -> (Vec<Row>, Trained<A>) {
+    pub fn run<A: Study + Clone>(&self, method: &A, start: Vector, plan: &Plan) -> (Vec<Row>, Trained<A>) {
         let method = Arc::new(method.clone());
         let host = self.host_with(&method, Arc::new(Memory::default()), plan.seed);
         let mut rows = vec![];
@@ -80,7 +80,7 @@ impl Lab {
     }
 
     /// xᵢ* as the method sees it.
-    pub fn anchors<A: Algorithm + Clone>(&self, method: &A) -> Vec<Vector> {
+    pub fn anchors<A: Study + Clone>(&self, method: &A) -> Vec<Vector> {
         let host = self.host(&Arc::new(method.clone()));
         (0..self.clients.len() as u32).map(|i| host.anchor(ClientId(i))).collect()
     }
@@ -88,7 +88,8 @@ impl Lab {
     /// F* and x^α, to machine precision.
     pub fn optimum(&self, method: &Flix) -> Reference {
         let anchors = self.anchors(method);
-        let part = |i: usize| Part { alpha: method.share(ClientId(i as u32)), local: Some(&anchors[i]), objective: &*self.clients[i] };
+        let part =
+            |i: usize| Part { alpha: method.deploys(ClientId(i as u32)).share(), local: Some(&anchors[i]), objective: &*self.clients[i] };
         let best = minimise(&(0..self.clients.len()).map(part).collect::<Vec<_>>(), 0).unwrap();
         assert!(best.exact, "{}", best.how);
         Reference { value: best.value, x: Some(best.x) }
@@ -101,7 +102,7 @@ impl Lab {
     }
 
     /// What every client deploys when the shared model is `x`, and αᵢ ∇fᵢ there.
-    pub fn scores<A: Algorithm + Clone>(&self, method: &A, x: &Vector) -> Vec<Score> {
+    pub fn scores<A: Study + Clone>(&self, method: &A, x: &Vector) -> Vec<Score> {
         let mut fleet = Inline::new(self.host(&Arc::new(method.clone())));
         let to: Vec<_> = (0..self.clients.len() as u32).map(ClientId).collect();
         let look = Look { gradient: true, model: true, ..Look::default() };
@@ -111,7 +112,7 @@ impl Lab {
         scores
     }
 
-    pub fn deployed<A: Algorithm + Clone>(&self, method: &A, x: &Vector) -> Vec<Vector> {
+    pub fn deployed<A: Study + Clone>(&self, method: &A, x: &Vector) -> Vec<Vector> {
         self.scores(method, x).into_iter().map(|score| score.model.unwrap()).collect()
     }
 
@@ -125,7 +126,7 @@ impl Lab {
 }
 
 /// The shared model after some rounds from zeros, and what every client deploys then.
-pub fn deployed<A: Algorithm + Clone>(lab: &Lab, method: &A, rounds: u64) -> (Vector, Vec<Vector>) {
+pub fn deployed<A: Study + Clone>(lab: &Lab, method: &A, rounds: u64) -> (Vector, Vec<Vector>) {
     let method = Arc::new(method.clone());
     let mut fleet = Inline::new(lab.host(&method));
     let plan = Plan { rhythm: motet_core::Rhythm::Never, ..Plan::new(rounds, Seed(1)) };
