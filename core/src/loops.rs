@@ -86,7 +86,17 @@ pub(crate) fn picked<T: Number>(a: f64, x: &[T], at: &[u32]) -> Arc<[T]> {
 }
 
 pub(crate) fn rows_of<T: Number>(x: &[T], rows: &[u32], width: usize) -> Arc<[T]> {
-    recycle::joined(rows.len() * width, rows.iter().map(|&row| &x[row as usize * width..][..width]))
+    let len = rows.len().checked_mul(width).expect("rows lie within memory");
+    recycle::joined(len, rows.iter().map(|&at| row(x, at, width)))
+}
+
+/// One row of `width` numbers.
+///
+/// # Panics
+/// If it reaches past the end, however far.
+pub(crate) fn row<T>(x: &[T], at: u32, width: usize) -> &[T] {
+    let from = (at as usize).checked_mul(width).filter(|from| *from <= x.len()).expect("the row is there");
+    &x[from..][..width]
 }
 
 /// New numbers, one after another. Memory that is not kept is filled once, not twice: the length is known.

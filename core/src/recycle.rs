@@ -66,12 +66,12 @@ recycled!(f32, f64);
 
 /// How many blocks of this length a thread keeps.
 fn room<T>(len: usize) -> usize {
-    KEPT / (len * size_of::<T>())
+    KEPT / size_of::<T>() / len
 }
 
 /// Is memory of this many numbers kept?
 pub(crate) fn worth_keeping<T>(len: usize) -> bool {
-    len > 0 && len * size_of::<T>() <= LARGEST
+    len > 0 && len <= LARGEST / size_of::<T>()
 }
 
 /// Numbers with one owner, whatever they were: the caller writes every one of them.
@@ -81,6 +81,9 @@ pub(crate) fn stale<T: Recycled + Default>(len: usize) -> Arc<[T]> {
 }
 
 /// Slices one after another, `len` numbers in all. New memory is written once: zeros before them would cost as much as they do.
+///
+/// # Panics
+/// If the slices have more numbers or fewer.
 #[allow(unsafe_code)] // one call, justified below
 pub(crate) fn joined<'a, T: Recycled>(len: usize, slices: impl Iterator<Item = &'a [T]>) -> Arc<[T]> {
     let mut block = Arc::<[T]>::new_uninit_slice(len);
@@ -93,7 +96,8 @@ pub(crate) fn joined<'a, T: Recycled>(len: usize, slices: impl Iterator<Item = &
         written += slice.len();
     }
     assert_eq!(written, len, "the slices are as long as was said");
-    // SAFETY: all `len` numbers were written, one slice after another.
+    // SAFETY: the slices were written one after another, each within bounds from where the one before ended, and `written`, now
+    // the length of the block, is the sum of their lengths: no number was left out.
     unsafe { block.assume_init() }
 }
 
@@ -148,7 +152,12 @@ mod tests {
     fn slices_are_joined_in_order_and_must_fill_what_was_asked_for() {
         assert_eq!(*joined(5, [&[1.0f32, 2.0][..], &[], &[3.0, 4.0, 5.0]].into_iter()), [1.0, 2.0, 3.0, 4.0, 5.0]);
         assert_eq!(joined::<f64>(0, [].into_iter()).len(), 0);
-        assert!(std::panic::catch_unwind(|| joined(3, [&[1.0f64, 2.0][..]].into_iter())).is_err());
+        for wrong in [3, 1, 0] {
+            assert!(std::panic::catch_unwind(|| joined(wrong, [&[1.0f64][..], &[2.0]].into_iter())).is_err(), "{wrong}");
+        }
+        // Memory that is written in part is given back as it is.
+        let fails = std::panic::catch_unwind(|| joined(3, (0..3).map(|k| if k < 2 { &[1.0f32][..] } else { panic!("no more") })));
+        assert!(fails.is_err());
     }
 
     #[test]
@@ -162,5 +171,7 @@ mod tests {
     #[test]
     fn nothing_large_and_nothing_empty_is_kept() {
         assert!(!worth_keeping::<f64>(0) && worth_keeping::<f64>(8192) && !worth_keeping::<f64>(8193));
+        // Lengths whose bytes are so many that their number wraps.
+        assert!([1usize << 61, (1 << 61) + 1, usize::MAX].iter().all(|&len| !worth_keeping::<f64>(len) && !worth_keeping::<f32>(len)));
     }
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::loops::{Number, add_scaled, apart, below, computed, fill_with, finite, inner, mixed, picked, rows_of, scale_by, sole, squares};
-use crate::recycle;
+use crate::{loops, recycle};
 
 /// The width of a vector's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -324,7 +324,7 @@ impl Vector {
     /// If they do not fit.
     pub fn below_rows(mut self, x: &Vector, rows: &[u32], width: usize) -> Vector {
         fn subtract<T: Number>(x: &[T], rows: &[u32], width: usize, from: &mut [T]) {
-            from.chunks_mut(width.max(1)).zip(rows).for_each(|(from, &row)| below(&x[row as usize * width..][..width], from));
+            from.chunks_mut(width.max(1)).zip(rows).for_each(|(from, &row)| below(loops::row(x, row, width), from));
         }
         match (self.view_mut(), x.view()) {
             (ViewMut::F32(from), View::F32(x)) => subtract(x, rows, width, from),
@@ -410,6 +410,19 @@ mod tests {
         assert_eq!(Vector::mix(0.25, &x, &y).f32s(), [2.5, 2.0]);
         assert_eq!(Vector::mix(1.0, &x, &y), x);
         assert_eq!(Vector::mix(0.0, &x, &y), y);
+    }
+
+    #[test]
+    fn rows_are_those_asked_for_and_none_lies_past_the_end() {
+        let x = Vector::from(vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(x.rows(&[2, 0], 2).f64s(), [4.0, 5.0, 0.0, 1.0]);
+        assert_eq!(x.rows(&[0, 1], 0).f64s(), [0.0; 0]);
+        assert_eq!(Vector::from(vec![1.0, 1.0]).below_rows(&x, &[1], 2).f64s(), [1.0, 2.0]);
+        // The last ones begin at a place that wraps to one within.
+        for (rows, width) in [(&[3][..], 2), (&[0], 7), (&[1], usize::MAX), (&[2], 1 << 63), (&[4], 1 << 62)] {
+            assert!(std::panic::catch_unwind(|| x.rows(rows, width)).is_err(), "{rows:?} of {width}");
+            assert!(std::panic::catch_unwind(|| x.zeros_like().below_rows(&x, rows, width)).is_err(), "{rows:?} of {width}");
+        }
     }
 
     #[test]

@@ -11,9 +11,10 @@ use crate::small;
 /// A number a network computes with: `f32` to train, `f64` to be checked against differences.
 ///
 /// Elementary functions are our own: without branches, so that loops over them run eight at a time, and with the same
-/// bits on every machine.
+/// bits on every machine. There are no others: the general product rests on that.
 pub trait Element:
-    Copy
+    sealed::Sealed
+    + Copy
     + Default
     + PartialOrd
     + Send
@@ -75,6 +76,12 @@ pub trait Element:
     fn tanh(self) -> Self {
         Self::ONE - Self::of(2.0) / ((self + self).exp() + Self::ONE)
     }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
 }
 
 impl Element for f32 {

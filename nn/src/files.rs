@@ -50,12 +50,12 @@ impl<E: Element> Model<E> {
         assert_eq!(w.len(), self.dim(), "parameters are those of the model");
         let (mut blocks, mut from) = (Vec::new(), 0);
         for parameter in self.parameters() {
-            let mut bytes = vec![0; 4 * parameter.len];
-            for (k, v) in w[from..from + parameter.len].iter().enumerate() {
+            let mut bytes = vec![0; 4 * parameter.numbers()];
+            for (k, v) in w[from..from + parameter.numbers()].iter().enumerate() {
                 let at = 4 * parameter.layout.theirs(k);
                 bytes[at..at + 4].copy_from_slice(&(v.wide() as f32).to_le_bytes());
             }
-            from += parameter.len;
+            from += parameter.numbers();
             if let Layout::Halved { len, second } = &parameter.layout {
                 blocks.push((beside(&parameter.name, second), vec![*len], vec![0; 4 * len]));
             }
@@ -73,11 +73,15 @@ impl<E: Element> Model<E> {
 
     /// As [`Model::from_safetensors`]; blocks that the file does not have are taken from `start`, as for a new head on a
     /// trained body.
+    ///
+    /// # Panics
+    /// If `start` is not a vector of this model.
     pub fn read_safetensors(&self, bytes: &[u8], start: Option<&[E]>) -> Result<Vec<E>, FileError> {
         let file = SafeTensors::deserialize(bytes).map_err(|e| FileError::Unreadable(e.to_string()))?;
+        assert!(start.is_none_or(|start| start.len() == self.dim()), "the start is one of the model");
         let mut w = Vec::with_capacity(self.dim());
         for parameter in self.parameters() {
-            let own = start.map(|start| &start[w.len()..w.len() + parameter.len]);
+            let own = start.map(|start| &start[w.len()..w.len() + parameter.numbers()]);
             let mut values = match (numbers(&file, &parameter.name, &parameter.layout.shape()), own) {
                 (Err(FileError::Missing { .. }), Some(own)) => {
                     w.extend_from_slice(own);
@@ -90,7 +94,7 @@ impl<E: Element> Model<E> {
                     *v += second;
                 }
             }
-            w.extend((0..parameter.len).map(|k| E::of(f64::from(values[parameter.layout.theirs(k)]))));
+            w.extend((0..parameter.numbers()).map(|k| E::of(f64::from(values[parameter.layout.theirs(k)]))));
         }
         Ok(w)
     }

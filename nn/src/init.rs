@@ -26,6 +26,15 @@ pub enum Init {
 }
 
 impl Init {
+    /// Can a block of so many numbers start like this?
+    pub(crate) fn fits(self, numbers: usize) -> bool {
+        match self {
+            Init::Orthogonal(columns) => columns > 0 && numbers.is_multiple_of(columns),
+            Init::ForgetOne => numbers.is_multiple_of(4),
+            _ => true,
+        }
+    }
+
     pub(crate) fn fill(self, rng: &mut Rng, out: &mut [f64]) {
         let mut each = |draw: &dyn Fn(&mut Rng) -> f64| out.iter_mut().for_each(|v| *v = draw(rng));
         match self {
@@ -41,9 +50,9 @@ impl Init {
                     }
                 }
             }),
-            Init::Glorot(fan_in, fan_out) => Init::Uniform((6.0 / (fan_in + fan_out).max(1) as f64).sqrt()).fill(rng, out),
+            Init::Glorot(fan_in, fan_out) => Init::Uniform((6.0 / (fan_in as f64 + fan_out as f64).max(1.0)).sqrt()).fill(rng, out),
             Init::He(fan_in) => Init::Normal((2.0 / fan_in.max(1) as f64).sqrt()).fill(rng, out),
-            Init::Orthogonal(columns) => orthogonal(columns.max(1), rng, out),
+            Init::Orthogonal(columns) => orthogonal(columns, rng, out),
             Init::ForgetOne => {
                 let quarter = out.len() / 4;
                 out.fill(0.0);

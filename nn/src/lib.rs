@@ -8,6 +8,9 @@
 //! Images lie as height × width × channels, sequences as time × features. Tokens are numbers like any other.
 
 mod chain;
+mod count;
+#[cfg(test)]
+mod edges;
 mod element;
 pub mod elementary;
 
@@ -25,6 +28,7 @@ mod wordpiece;
 pub mod zoo;
 
 pub use chain::{Chain, Named, named};
+pub use count::Count;
 pub use element::Element;
 pub use files::FileError;
 pub use init::Init;

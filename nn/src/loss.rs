@@ -1,5 +1,6 @@
 //! How scores are judged.
 
+use crate::count::Count;
 use crate::element::Element;
 use motet_core::fast;
 
@@ -19,10 +20,13 @@ pub enum Loss {
 
 impl Loss {
     /// Targets of an example with so many positions of so many scores.
+    ///
+    /// # Panics
+    /// If no memory can hold so many scores; those of a model were counted.
     pub fn targets(self, positions: usize, outputs: usize) -> usize {
         match self {
             Loss::CrossEntropy => positions,
-            Loss::OneVsRest | Loss::Squared => positions * outputs,
+            Loss::OneVsRest | Loss::Squared => Count::product(&[positions, outputs]).known(),
         }
     }
 

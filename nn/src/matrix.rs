@@ -4,7 +4,7 @@
 use crate::element::Element;
 use crate::panels::Sizes;
 
-/// A matrix to read, with any strides.
+/// A matrix to read, with any strides. How many rows and columns are read is said by the product, which checks that they are there.
 #[derive(Clone, Copy, Debug)]
 pub struct Mat<'a, E> {
     values: &'a [E],
@@ -15,12 +15,13 @@ pub struct Mat<'a, E> {
 impl<'a, E> Mat<'a, E> {
     /// Row after row, `columns` numbers each.
     pub fn rows(values: &'a [E], columns: usize) -> Self {
-        Self { values, row: columns, column: 1 }
+        Self::strided(values, columns)
     }
 
     /// Row after row, each `stride` numbers after the one before.
     pub fn strided(values: &'a [E], stride: usize) -> Self {
-        Self { values, row: stride, column: 1 }
+        // With a stride as long as the slice there is one row; a longer one has no more, and would not fit an `isize`.
+        Self { values, row: stride.min(values.len()), column: 1 }
     }
 
     /// Transposed.
@@ -29,6 +30,7 @@ impl<'a, E> Mat<'a, E> {
         Self { row: self.column, column: self.row, ..self }
     }
 
+    /// A number of a matrix that reaches so far.
     pub(crate) fn at(&self, r: usize, c: usize) -> E
     where
         E: Copy,
@@ -51,21 +53,25 @@ impl<'a, E> Mat<'a, E> {
         (self.values, self.row, self.column)
     }
 
-    /// Are there m rows of n numbers, both at least one?
+    /// Are there m rows of n numbers, both at least one? Then no place (r, c) of them is computed with an overflow, and neither
+    /// m nor n is more than the numbers there are, even where rows lie on each other.
     pub(crate) fn reaches(&self, m: usize, n: usize) -> bool {
-        self.values.len() >= self.reach(m, n)
+        let last = |count: usize, stride: usize| count.checked_sub(1)?.checked_mul(stride);
+        let place = || last(m, self.row)?.checked_add(last(n, self.column)?);
+        m.max(n) <= self.values.len() && place().is_some_and(|place| place < self.values.len())
     }
+}
 
-    /// One past the last number that an m × n view reaches.
-    fn reach(&self, m: usize, n: usize) -> usize {
-        (m - 1) * self.row + (n - 1) * self.column + 1
-    }
+/// Do m rows of n numbers, both at least one and each row `stride` after the one before, fit into `len` and lie apart?
+pub(crate) fn holds(len: usize, (m, n): (usize, usize), stride: usize) -> bool {
+    let end = || m.checked_sub(1)?.checked_mul(stride)?.checked_add(n);
+    stride >= n && end().is_some_and(|end| end <= len)
 }
 
 /// c = scale·a·b, or c += scale·a·b; `c` has m rows of n numbers, each `stride` after the one before.
 ///
 /// # Panics
-/// If a view reaches past its slice.
+/// If a view reaches past its slice, whatever sizes and strides are asked for.
 #[allow(clippy::too_many_arguments)] // the arguments of a matrix product
 pub(crate) fn matmul_into<E: Element>(
     (m, n, k): (usize, usize, usize),
@@ -79,7 +85,7 @@ pub(crate) fn matmul_into<E: Element>(
     if m == 0 || n == 0 {
         return;
     }
-    assert!(stride >= n && c.len() >= (m - 1) * stride + n, "the product fits");
+    assert!(holds(c.len(), (m, n), stride), "the product fits");
     if k == 0 {
         if !accumulate {
             c.chunks_mut(stride).take(m).for_each(|row| row[..n].fill(E::ZERO));
@@ -91,9 +97,12 @@ pub(crate) fn matmul_into<E: Element>(
     if E::small_product(sizes, scale, a, b, c).is_some() {
         return;
     }
+    // Strides of factors are at most the length of a slice. That of the result is free where it has one row.
     let at = |v: usize| v as isize;
-    // SAFETY: the assertions above bound every number that the three strided views reach, `c` is borrowed mutably and so
-    // overlaps neither factor, and E is f32 or f64, which `gemm` multiplies natively.
+    let stride = stride.min(c.len());
+    // SAFETY: the assertions above bound every number that the three strided views reach, in arithmetic that cannot wrap;
+    // strides are at most the length of a slice of numbers, hence no `isize` turns negative; `c` is borrowed mutably and so
+    // overlaps neither factor, and its rows lie apart; E is f32 or f64 (see `Element`), which `gemm` multiplies natively.
     unsafe {
         gemm::gemm(
             m,
@@ -120,6 +129,9 @@ pub(crate) fn matmul_into<E: Element>(
 }
 
 /// c = a·b, or c += a·b; the sizes are (m, n, k) and `c` has m rows of n numbers.
+///
+/// # Panics
+/// If a factor does not reach as far as the sizes say, or the product does not fit.
 pub fn matmul<E: Element>(sizes: (usize, usize, usize), a: Mat<'_, E>, b: Mat<'_, E>, accumulate: bool, c: &mut [E]) {
     matmul_into(sizes, a, b, E::ONE, accumulate, c, sizes.1);
 }

@@ -21,7 +21,8 @@ pub struct Model<E: Element> {
 
 /// Everything a pass needs besides parameters: grows to the largest batch it meets, and is then reused.
 ///
-/// Callers fill [`Workspace::inputs`] and [`Workspace::targets`], example after example.
+/// Callers fill [`Workspace::inputs`] and [`Workspace::targets`], example after example. A pass panics on parts of an example,
+/// and on a batch of which no memory can hold what it needs.
 #[derive(Debug, Default)]
 pub struct Workspace<E> {
     /// What comes in.
@@ -114,7 +115,7 @@ impl<E: Element> Model<E> {
     pub fn start(&self, rng: &mut Rng) -> Vec<E> {
         let mut start = Vec::with_capacity(self.dim());
         for parameter in &self.parameters {
-            let mut block = vec![0.0; parameter.len];
+            let mut block = vec![0.0; parameter.numbers()];
             parameter.init.fill(rng, &mut block);
             start.extend(block.into_iter().map(E::of));
         }
@@ -160,6 +161,7 @@ impl<E: Element> Model<E> {
     fn reverse(&self, examples: usize, inputs: Inputs<'_, E>, room: &mut Workspace<E>, weights: Weights<'_, E>) -> f64 {
         let (outputs, targets, last) = (self.output().len(), self.targets(), self.output().last());
         let scores = &mut room.scores[..examples * outputs];
+        assert_eq!(room.targets.len(), examples * targets, "every example has its targets");
         let pairs = room.targets.chunks_exact(targets.max(1)).zip(scores.chunks_exact_mut(outputs.max(1)));
         let sum = pairs.map(|(targets, scores)| self.loss.slopes(last, targets, inputs.share, !inputs.unvalued, scores)).sum();
         let mut pass = Pass {
@@ -180,6 +182,7 @@ impl<E: Element> Model<E> {
     fn forward(&self, w: &[E], inputs: &mut Inputs<'_, E>, room: &mut Workspace<E>) -> usize {
         assert_eq!(w.len(), self.dim(), "parameters are those of the model");
         let examples = room.inputs.len() / self.input().len().max(1);
+        assert_eq!(room.inputs.len(), examples * self.input().len(), "examples are whole");
         room.fit(self, examples);
         let mut pass = Pass {
             examples,
@@ -209,9 +212,9 @@ impl<E: Element> Workspace<E> {
                 room.resize(len, E::ZERO);
             }
         };
-        grow(&mut self.memory, model.chain.memory(examples));
-        grow(&mut self.scratch, model.chain.scratch(examples));
-        grow(&mut self.scores, examples * model.output().len());
+        grow(&mut self.memory, model.chain.memory(examples).known());
+        grow(&mut self.scratch, model.chain.scratch(examples).known());
+        grow(&mut self.scores, (model.output().count() * examples).known());
         self.mask.clear();
         if let Some(token) = model.padding {
             self.mask.extend(self.inputs.iter().map(|t| if t.index() == token { E::ZERO } else { E::ONE }));

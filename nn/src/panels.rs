@@ -4,20 +4,34 @@
 //! the same matrix: packed once, into panels of sixteen columns, that is a third faster.
 #![allow(unsafe_code)]
 
+use crate::count::Count;
 use crate::element::Element;
-use crate::matrix::Mat;
+use crate::matrix::{Mat, holds};
 
 /// Columns of a panel: two vectors of eight.
 const WIDTH: usize = 16;
 
 /// Numbers a packed matrix of `inner` × `columns` takes.
+pub(crate) fn count(inner: usize, columns: usize) -> Count {
+    Count::of(columns.div_ceil(WIDTH)) * WIDTH * inner
+}
+
+/// The same where the matrix is there, and so can be counted.
 pub(crate) fn room(inner: usize, columns: usize) -> usize {
-    inner * columns.next_multiple_of(WIDTH)
+    count(inner, columns).known()
 }
 
 /// Lays a matrix out in panels, the last one filled up with zeros.
+///
+/// # Panics
+/// If the matrix does not reach so far, or the panels do not fit.
 pub(crate) fn pack<E: Element>(inner: usize, columns: usize, b: Mat<'_, E>, out: &mut [E]) {
-    for (j, panel) in out[..room(inner, columns)].chunks_exact_mut((inner * WIDTH).max(1)).enumerate() {
+    if inner == 0 || columns == 0 {
+        return;
+    }
+    assert!(b.reaches(inner, columns), "the matrix reaches so far");
+    let all = count(inner, columns).get().and_then(|all| out.get_mut(..all)).expect("the panels fit");
+    for (j, panel) in all.chunks_exact_mut(inner * WIDTH).enumerate() {
         let (first, panel) = (j * WIDTH, panel.as_chunks_mut::<WIDTH>().0);
         let count = WIDTH.min(columns - first);
         if count < WIDTH {
@@ -65,14 +79,32 @@ impl Sizes {
     pub(crate) fn turn(self, number: usize) -> Self {
         Self { last_first: number % 2 == 1, ..self }
     }
+
+    fn is_empty(&self) -> bool {
+        self.rows == 0 || self.inner == 0 || self.columns == 0
+    }
+
+    /// Panics unless the product, which is not empty, can be made of these.
+    fn check<E: Element>(&self, a: Mat<'_, E>, b: &[E], c: &[E]) {
+        assert!(a.reaches(self.rows, self.inner), "the left factor reaches so far");
+        assert_eq!(Some(b.len()), count(self.inner, self.columns).get(), "the right factor is packed");
+        assert!(holds(c.len(), (self.rows, self.columns), self.to), "the product fits");
+    }
 }
 
 /// c = a·b or c += a·b with `b` packed, in plain code.
+///
+/// # Panics
+/// If a factor does not reach as far as the sizes say, or the product does not fit.
 pub(crate) fn product<E: Element>(sizes: Sizes, a: Mat<'_, E>, b: &[E], c: &mut [E]) {
     let Sizes { rows, inner, columns, to, onto, .. } = sizes;
-    for (j, panel) in b.chunks_exact((inner * WIDTH).max(1)).enumerate() {
+    if sizes.is_empty() {
+        return;
+    }
+    sizes.check(a, b, c);
+    for (j, panel) in b.chunks_exact(inner * WIDTH).enumerate() {
         let from = j * WIDTH;
-        let count = WIDTH.min(columns.saturating_sub(from));
+        let count = WIDTH.min(columns - from);
         for r in 0..rows {
             let mut sums = [E::ZERO; WIDTH];
             for (p, b) in panel.as_chunks::<WIDTH>().0.iter().enumerate() {
@@ -96,12 +128,12 @@ fn put<E: Element>(onto: bool, sums: &[E; WIDTH], c: &mut [E]) {
 /// As [`product`], with fused multiplications where the machine has them.
 pub(crate) fn product_single(sizes: Sizes, a: Mat<'_, f32>, b: &[f32], c: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") && sizes.rows * sizes.inner > 0 {
-        assert!(a.reaches(sizes.rows, sizes.inner), "the left factor fits");
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") && !sizes.is_empty() {
+        sizes.check(a, b, c);
         let mut done = 0;
         while done < sizes.rows {
-            // SAFETY: the processor has AVX2 and FMA, and the left factor has rows `done` to `sizes.rows` of `sizes.inner`
-            // numbers: that is all that the function asks for.
+            // SAFETY: the processor has AVX2 and FMA, and the left factor was just seen to reach rows `done` to `sizes.rows`
+            // of `sizes.inner` numbers, of which the function takes no more than are left.
             done += unsafe {
                 match sizes.rows - done {
                     1 => tiles::<1>(sizes, done, a, b, c),
@@ -119,7 +151,7 @@ pub(crate) fn product_single(sizes: Sizes, a: Mat<'_, f32>, b: &[f32], c: &mut [
 /// M rows at once: eight sums in registers. Gives M.
 ///
 /// # Safety
-/// `a` reaches row `first + M - 1` and column `sizes.inner - 1`.
+/// `a` reaches row `first + M - 1` and column `sizes.inner - 1`; all other slices are read and written with their bounds.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn tiles<const M: usize>(sizes: Sizes, first: usize, a: Mat<'_, f32>, b: &[f32], c: &mut [f32]) -> usize {
@@ -132,7 +164,8 @@ unsafe fn tiles<const M: usize>(sizes: Sizes, first: usize, a: Mat<'_, f32>, b: 
         let panel = &b[j * inner * WIDTH..][..inner * WIDTH];
         let mut sums = [[_mm256_setzero_ps(); 2]; M];
         for (p, b) in panel.as_chunks::<WIDTH>().0.iter().enumerate() {
-            // SAFETY: `b` has sixteen numbers, p is below `inner`, and the caller says that `a` reaches so far.
+            // SAFETY: `b` has sixteen numbers; the panel has `inner` such rows, so p is below `inner`; the caller says that `a`
+            // reaches so far, which also means that the place is computed without an overflow.
             unsafe {
                 let (b0, b1) = (_mm256_loadu_ps(b.as_ptr()), _mm256_loadu_ps(b.as_ptr().add(8)));
                 for (r, sums) in sums.iter_mut().enumerate() {
@@ -142,7 +175,7 @@ unsafe fn tiles<const M: usize>(sizes: Sizes, first: usize, a: Mat<'_, f32>, b: 
             }
         }
         let from = j * WIDTH;
-        let count = WIDTH.min(columns.saturating_sub(from));
+        let count = WIDTH.min(columns - from);
         for (r, sums) in sums.iter().enumerate() {
             let mut tile = [0.0f32; WIDTH];
             // SAFETY: `tile` has sixteen numbers.

@@ -1,5 +1,6 @@
 //! The parts of a flat parameter vector, and how other tools lay them out.
 
+use crate::count::Count;
 use crate::init::Init;
 
 /// One named block of a model's parameters.
@@ -7,9 +8,7 @@ use crate::init::Init;
 pub struct Parameter {
     /// As in a safetensors file: `conv1.weight`.
     pub name: String,
-    /// How many numbers, in ours and theirs.
-    pub len: usize,
-    /// How the others lay it out.
+    /// How the others lay it out. It also says how many numbers there are.
     pub layout: Layout,
     /// Where it starts.
     pub init: Init,
@@ -18,12 +17,20 @@ pub struct Parameter {
 impl Parameter {
     /// Laid out alike everywhere.
     pub fn plain(name: &str, shape: &[usize], init: Init) -> Self {
-        Self { name: name.into(), len: shape.iter().product(), layout: Layout::Same(shape.to_vec()), init }
+        Self { name: name.into(), layout: Layout::Same(shape.to_vec()), init }
     }
 
     /// A matrix of inputs × outputs, which others have transposed.
     pub fn matrix(name: &str, inputs: usize, outputs: usize, init: Init) -> Self {
-        Self { name: name.into(), len: inputs * outputs, layout: Layout::Transposed { inputs, outputs }, init }
+        Self { name: name.into(), layout: Layout::Transposed { inputs, outputs }, init }
+    }
+
+    /// How many numbers, in ours and theirs.
+    ///
+    /// # Panics
+    /// If no memory can hold so many. The blocks of a [`Model`](crate::Model) were checked.
+    pub fn numbers(&self) -> usize {
+        self.layout.count().known()
     }
 }
 
@@ -67,18 +74,32 @@ pub enum Layout {
 }
 
 impl Layout {
+    /// How many numbers, in ours and theirs.
+    pub fn count(&self) -> Count {
+        match self {
+            Layout::Same(shape) => Count::product(shape),
+            Layout::Transposed { inputs, outputs } => Count::product(&[*inputs, *outputs]),
+            Layout::Kernel { size, inputs, outputs } => Count::product(&[*size, *size, *inputs, *outputs]),
+            Layout::Flattened { pixels, channels, outputs } => Count::product(&[*pixels, *channels, *outputs]),
+            Layout::Halved { len, .. } => Count::of(*len),
+        }
+    }
+
     /// Their shape.
+    ///
+    /// # Panics
+    /// If the numbers cannot be counted.
     pub fn shape(&self) -> Vec<usize> {
         match self {
             Layout::Same(shape) => shape.clone(),
             Layout::Transposed { inputs, outputs } => vec![*outputs, *inputs],
             Layout::Kernel { size, inputs, outputs } => vec![*outputs, *inputs, *size, *size],
-            Layout::Flattened { pixels, channels, outputs } => vec![*outputs, pixels * channels],
+            Layout::Flattened { pixels, channels, outputs } => vec![*outputs, Count::product(&[*pixels, *channels]).known()],
             Layout::Halved { len, .. } => vec![*len],
         }
     }
 
-    /// Where our k-th number is in theirs.
+    /// Where our k-th number is in theirs; k is below the count, which a model has checked.
     pub fn theirs(&self, k: usize) -> usize {
         match self {
             Layout::Same(_) | Layout::Halved { .. } => k,
@@ -112,6 +133,7 @@ mod tests {
             seen.sort_unstable();
             assert_eq!(seen, (0..24).collect::<Vec<_>>(), "{layout:?}");
             assert_eq!(layout.shape().iter().product::<usize>(), 24);
+            assert_eq!(layout.count().get(), Some(24));
         }
     }
 }

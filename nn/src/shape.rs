@@ -1,18 +1,28 @@
 //! Sizes of what flows between layers.
 
+use crate::count::Count;
+
 /// The axes of one example: `[28, 28, 1]` an image (height, width, channels), `[80, 8]` a sequence, `[512]` a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape(pub Vec<usize>);
 
 impl Shape {
+    /// How many numbers, if they can be counted.
+    pub fn count(&self) -> Count {
+        Count::product(&self.0)
+    }
+
     /// How many numbers.
+    ///
+    /// # Panics
+    /// If no memory can hold so many. The shapes within a [`Chain`](crate::Chain) or a [`Model`](crate::Model) were checked.
     pub fn len(&self) -> usize {
-        self.0.iter().product()
+        self.count().known()
     }
 
     /// No numbers at all?
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.0.contains(&0)
     }
 
     /// The last axis: features of a position, channels of a pixel.

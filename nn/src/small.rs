@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 
-use crate::matrix::Mat;
+use crate::matrix::{Mat, holds};
 use crate::panels::Sizes;
 
 /// Products of at most so many multiplications are small.
@@ -23,16 +23,14 @@ thread_local! {
 /// c = scale·a·b or c += scale·a·b, if it is small and the machine has what it takes; `None` if that is for others to do.
 pub(crate) fn product(sizes: Sizes, scale: f32, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
     let Sizes { rows, inner, columns, .. } = sizes;
+    let multiplications = rows.checked_mul(inner)?.checked_mul(columns)?;
     #[cfg(target_arch = "x86_64")]
-    if rows * inner * columns <= SMALL
-        && std::arch::is_x86_feature_detected!("avx2")
-        && std::arch::is_x86_feature_detected!("fma")
-        && rows * inner * columns > 0
-    {
+    if (1..=SMALL).contains(&multiplications) && std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
         assert!(a.reaches(rows, inner) && b.reaches(inner, columns), "the factors fit");
-        assert!(c.len() >= (rows - 1) * sizes.to + columns && sizes.to >= columns, "the product fits");
+        assert!(holds(c.len(), (rows, columns), sizes.to), "the product fits");
         if b.has_rows() {
-            // SAFETY: the processor has AVX2 and FMA; the assertions are all that the function asks for besides.
+            // SAFETY: the processor has AVX2 and FMA; the assertions say that both factors and the result reach as far as the
+            // function goes, and the numbers of a row of `b` lie side by side.
             unsafe { all(sizes, scale, a, b, c) };
         } else {
             TURNED.with_borrow_mut(|turned| {
@@ -42,7 +40,7 @@ pub(crate) fn product(sizes: Sizes, scale: f32, a: Mat<'_, f32>, b: Mat<'_, f32>
                         *to = *v;
                     }
                 }
-                // SAFETY: as above; the copy has `inner` rows of `columns` numbers.
+                // SAFETY: as above; the copy has `inner` rows of `columns` numbers side by side, and at least so many in all.
                 unsafe { all(sizes, scale, a, Mat::rows(turned, columns), c) };
             });
         }
@@ -123,7 +121,9 @@ unsafe fn tile<const M: usize, const V: usize>(
     let last = width - (V - 1) * LANES;
     let ends: [i32; LANES] = std::array::from_fn(|lane| if lane < last { -1 } else { 0 });
     let ((a, a_row, a_column), (b, b_row, _)) = (a.parts(), b.parts());
-    // SAFETY: every number read or written is one that the caller says is there; masked ones are not touched.
+    // SAFETY: every number read or written is one that the caller says is there. Of `b` and `c` these are `width` numbers from
+    // column `from` on: V − 1 whole registers and the first `last` numbers of one more, of which the masked ones are not
+    // touched. `load` and `some` take addresses of single numbers, aligned as those are and no more.
     unsafe {
         let mask = _mm256_loadu_si256(ends.as_ptr().cast());
         let partial = |v: usize| v + 1 == V && last < LANES;
@@ -161,14 +161,15 @@ unsafe fn tile<const M: usize, const V: usize>(
 /// Writes the first few numbers of a register. In fours, twos and ones: processors of AMD write by a mask in microcode.
 ///
 /// # Safety
-/// There is room for `count`, of which a register has at least one more.
+/// There is room for `count` numbers, at least one and fewer than a register has.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 #[inline]
 unsafe fn some(mut to: *mut f32, count: usize, numbers: std::arch::x86_64::__m256) {
     use std::arch::x86_64::*;
     let mut left = _mm256_castps256_ps128(numbers);
-    // SAFETY: as many are written as `count` has in binary, one after another.
+    // SAFETY: as many are written as `count` has in binary, one after another. Two numbers have the alignment of one: they are
+    // not written as one of eight bytes, for which the intrinsic would ask for twice that.
     unsafe {
         if count & 4 != 0 {
             _mm_storeu_ps(to, left);
@@ -176,7 +177,7 @@ unsafe fn some(mut to: *mut f32, count: usize, numbers: std::arch::x86_64::__m25
             to = to.add(4);
         }
         if count & 2 != 0 {
-            _mm_storel_pd(to.cast(), _mm_castps_pd(left));
+            to.cast::<f64>().write_unaligned(_mm_cvtsd_f64(_mm_castps_pd(left)));
             left = _mm_movehl_ps(left, left);
             to = to.add(2);
         }

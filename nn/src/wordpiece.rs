@@ -18,8 +18,14 @@ pub struct WordPiece {
 
 /// A vocabulary that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the vocabulary has no piece `{0}`")]
-pub struct WordPieceError(pub &'static str);
+pub enum WordPieceError {
+    /// A piece that every text needs is not there.
+    #[error("the vocabulary has no piece `{0}`")]
+    Missing(&'static str),
+    /// Tokens have four bytes.
+    #[error("the vocabulary has more than 4294967296 pieces")]
+    TooMany,
+}
 
 /// Longer words are unknown, as in the original.
 const LONGEST: usize = 100;
@@ -27,8 +33,9 @@ const LONGEST: usize = 100;
 impl WordPiece {
     /// Reads a `vocab.txt`: one piece a line, its number is that of the line, continuations begin with `##`.
     pub fn new(vocabulary: &str) -> Result<Self, WordPieceError> {
-        let pieces: BTreeMap<String, u32> = vocabulary.lines().zip(0..).map(|(line, k)| (line.trim_end().to_owned(), k)).collect();
-        let special = |name: &'static str| pieces.get(name).copied().ok_or(WordPieceError(name));
+        let piece = |(k, line): (usize, &str)| Ok((line.trim_end().to_owned(), u32::try_from(k).map_err(|_| WordPieceError::TooMany)?));
+        let pieces = vocabulary.lines().enumerate().map(piece).collect::<Result<BTreeMap<String, u32>, _>>()?;
+        let special = |name: &'static str| pieces.get(name).copied().ok_or(WordPieceError::Missing(name));
         let (unknown, begin, end, padding) = (special("[UNK]")?, special("[CLS]")?, special("[SEP]")?, special("[PAD]")?);
         Ok(Self { pieces, unknown, begin, end, padding })
     }

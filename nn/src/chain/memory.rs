@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Chain, Link};
+use crate::count::Count;
 use crate::element::Element;
 use crate::layer::Pace;
 
@@ -27,10 +28,16 @@ pub(super) struct Size {
 }
 
 impl Size {
-    pub(super) fn of(self, examples: usize) -> usize {
-        self.fixed + self.each * examples
+    pub(super) fn count(self, examples: usize) -> Count {
+        Count::of(self.each) * examples + self.fixed
     }
-    pub(super) fn plus(self, other: Size) -> Size {
+    /// # Panics
+    /// If memory cannot hold so many examples.
+    pub(super) fn of(self, examples: usize) -> usize {
+        self.count(examples).known()
+    }
+    /// Sizes of a chain are added after `Chain::new` has counted their sum.
+    fn plus(self, other: Size) -> Size {
         Size { fixed: self.fixed + other.fixed, each: self.each + other.each }
     }
 }
@@ -114,8 +121,9 @@ impl<E: Element> Chain<E> {
         let mut at = Size::default();
         for k in 0..self.links.len() {
             let link = &self.links[k];
-            let (none, one) = (link.layer.memory(0), link.layer.memory(1));
-            let own = if self.is_each(k) { Size { fixed: 0, each: one } } else { Size { fixed: none, each: one - none } };
+            let (none, one) = (link.layer.memory(0).known(), link.layer.memory(1).known());
+            let more = one.checked_sub(none).expect("a layer keeps no less of one example than of none");
+            let own = if self.is_each(k) { Size { fixed: 0, each: one } } else { Size { fixed: none, each: more } };
             let output = match link.to {
                 Place::Kept(owner) if owner == k => Size { fixed: 0, each: link.outputs },
                 Place::Passing(owner) if owner == k => Size { fixed: link.outputs, each: 0 },

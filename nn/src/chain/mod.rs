@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use memory::{Block, Place, Size, Step, blocks, mask_part};
 
+use crate::count::Count;
 use crate::element::Element;
 use crate::layer::{Flow, Layer, Pass};
 use crate::parameter::Parameter;
@@ -67,28 +68,40 @@ pub(crate) enum Weights<'a, E> {
 }
 
 impl<E: Element> Chain<E> {
-    /// Checks that every layer fits what comes before it.
+    /// Checks that every layer fits what comes before it, and that all sizes can be counted.
     pub fn new(input: Shape, layers: Vec<Named<E>>) -> Result<Self, Misfit> {
         let mut links: Vec<Link<E>> = Vec::with_capacity(layers.len());
         let (mut parameters, mut dim, mut buffers, mut shape) = (Vec::new(), 0, 0, input.clone());
+        let mut kept = Count::ZERO;
         for (name, mut layer) in layers {
             let kind = layer.kind();
-            let next = layer.place(&shape).map_err(|reason| Misfit { layer: name.clone(), kind, reason })?;
+            let misfit = |reason| Misfit { layer: name.clone(), kind, reason };
+            let inputs = shape.count().get().ok_or_else(|| misfit(too_many(&shape)))?;
+            let next = layer.place(&shape).map_err(misfit)?;
+            let outputs = next.count().get().ok_or_else(|| misfit(too_many(&next)))?;
+            if inputs == 0 || outputs == 0 {
+                return Err(misfit(format!("makes {next} of {shape}, but needs at least 1 number on either side")));
+            }
             let from = dim;
             for mut parameter in layer.parameters() {
-                dim += parameter.len;
+                dim = numbered(dim, &parameter).map_err(misfit)?;
                 if !name.is_empty() {
                     parameter.name = format!("{name}.{}", parameter.name);
                 }
                 parameters.push(parameter);
+            }
+            // The layout of the memory below rests on this.
+            kept = kept + layer.memory(1).max(layer.memory(0)) + outputs;
+            if (kept + layer.scratch(1)).get().is_none() {
+                return Err(misfit("keeps more numbers for one example than memory can hold".into()));
             }
             let (first, count) = (buffers, layer.buffers().len());
             buffers += count;
             links.push(Link {
                 w: from..dim,
                 buffers: first..buffers,
-                inputs: shape.len(),
-                outputs: next.len(),
+                inputs,
+                outputs,
                 from: Place::Input,
                 to: Place::Input,
                 in_place: layer.in_place(),
@@ -153,8 +166,8 @@ impl<E: Element> Chain<E> {
     }
 
     /// Numbers kept between the two passes.
-    pub fn memory(&self, examples: usize) -> usize {
-        self.memory.of(examples)
+    pub fn memory(&self, examples: usize) -> Count {
+        self.memory.count(examples)
     }
 
     /// The longest slopes between layers, per example.
@@ -163,14 +176,25 @@ impl<E: Element> Chain<E> {
     }
 
     /// Numbers needed for a moment.
-    pub fn scratch(&self, examples: usize) -> usize {
+    pub fn scratch(&self, examples: usize) -> Count {
         let at_once = |k: usize| if self.is_each(k) { 1 } else { examples };
-        let layers = (0..self.links.len()).map(|k| self.links[k].layer.scratch(at_once(k))).max().unwrap_or(0);
-        2 * (examples + 1) * self.longest() + layers
+        let layers = (0..self.links.len()).map(|k| self.links[k].layer.scratch(at_once(k)));
+        (Count::of(examples) + 1) * self.longest() * 2 + layers.fold(Count::ZERO, Count::max)
+    }
+
+    /// Panics unless examples of this chain come in and go out. Every other size of a pass follows from these.
+    fn check(&self, examples: usize, x: &[E], y: &[E]) {
+        let of = |shape: &Shape| (Count::of(examples) * shape.count()).get();
+        assert_eq!(Some(x.len()), of(&self.input), "what comes in is as many examples as the pass has");
+        assert_eq!(Some(y.len()), of(&self.output), "what goes out is as many examples as the pass has");
     }
 
     /// y ← all layers of x
+    ///
+    /// # Panics
+    /// If a slice is not as long as the examples of the pass make it.
     pub fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
+        self.check(pass.examples, x, y);
         if self.links.is_empty() {
             return y.copy_from_slice(x);
         }
@@ -228,6 +252,9 @@ impl<E: Element> Chain<E> {
     }
 
     /// g ← or += slopes of the parameters, dx ← those of the input; after a forward pass of the same examples.
+    ///
+    /// # Panics
+    /// If a slice is not as long as the examples of the pass make it.
     pub fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
         self.reverse(pass, flow, Weights::Still(w, g));
     }
@@ -235,6 +262,7 @@ impl<E: Element> Chain<E> {
     /// The same for either kind of parameters.
     pub(crate) fn reverse(&self, pass: &mut Pass<'_, E>, flow: Flow<'_, E>, mut weights: Weights<'_, E>) {
         let Flow { x, dy, mut dx, .. } = flow;
+        self.check(pass.examples, x, dy);
         if self.links.is_empty() {
             if let Some(dx) = dx {
                 dx.copy_from_slice(dy);
@@ -350,6 +378,23 @@ impl<E: Element> Chain<E> {
             }
         }
     }
+}
+
+fn too_many(shape: &Shape) -> String {
+    format!("has {shape} numbers on one side, which is more than memory can hold")
+}
+
+/// The parameters so far and those of one more block, all of which can be numbered.
+fn numbered(dim: usize, parameter: &Parameter) -> Result<usize, String> {
+    let count = parameter.layout.count();
+    // Messages name the coordinates of a vector in four bytes.
+    let Some(all) = (count + dim).get().filter(|all| u32::try_from(*all).is_ok()) else {
+        return Err(format!("has too large a block `{}`: a model has at most {} parameters", parameter.name, u32::MAX));
+    };
+    if !parameter.init.fits(all - dim) {
+        return Err(format!("has a block `{}` of {} numbers, which cannot start as {:?}", parameter.name, all - dim, parameter.init));
+    }
+    Ok(all)
 }
 
 /// What was just written is read next; what was read may be written over, unless it is the caller's.

@@ -6,6 +6,7 @@
 //! ```
 
 use super::{Flow, Layer, Pace, Pass, Reads, bias_rows, sum_rows};
+use crate::count::Count;
 use crate::element::Element;
 use crate::init::Init;
 use crate::matrix::{Mat, matmul, matmul_into};
@@ -87,18 +88,18 @@ impl<E: Element> Layer<E> for Attention {
     }
 
     /// Q, K, V, P V, and P of each head.
-    fn memory(&self, examples: usize) -> usize {
-        examples * self.time * (4 * self.features + self.heads * self.time)
+    fn memory(&self, examples: usize) -> Count {
+        (Count::of(self.features) * 4 + Count::product(&[self.heads, self.time])) * self.time * examples
     }
 
-    fn scratch(&self, _: usize) -> usize {
-        self.time * (4 * self.features + self.time)
+    fn scratch(&self, _: usize) -> Count {
+        (Count::of(self.features) * 4 + self.time) * self.time
     }
 
     fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
         let (time, d, head) = self.sizes();
         let (area, scale) = (time * d, E::of(1.0 / (head as f64).sqrt()));
-        let each = Layer::<E>::memory(self, 1);
+        let each = Layer::<E>::memory(self, 1).known();
         for e in 0..pass.examples {
             let (x, y) = (&x[e * area..][..area], &mut y[e * area..][..area]);
             let (qkv, rest) = pass.memory[e * each..][..each].split_at_mut(3 * area);
@@ -124,7 +125,7 @@ impl<E: Element> Layer<E> for Attention {
     fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
         let (time, d, head) = self.sizes();
         let (area, block, scale) = (time * d, self.block(), E::of(1.0 / (head as f64).sqrt()));
-        let each = Layer::<E>::memory(self, 1);
+        let each = Layer::<E>::memory(self, 1).known();
         let mut dx = flow.dx;
         for e in 0..pass.examples {
             let fresh = pass.fresh && e == 0;

@@ -4,6 +4,7 @@
 
 use super::norm::Norm;
 use super::{Flow, Layer, Pace, Pass, Reads};
+use crate::count::Count;
 use crate::element::Element;
 use crate::parameter::Parameter;
 use crate::shape::Shape;
@@ -57,11 +58,11 @@ impl<E: Element> Layer<E> for BatchNorm {
     fn reads(&self) -> Reads {
         Reads::INPUT
     }
-    fn memory(&self, _: usize) -> usize {
-        self.norm.statistics()
+    fn memory(&self, _: usize) -> Count {
+        Count::of(self.norm.statistics())
     }
-    fn scratch(&self, _: usize) -> usize {
-        self.norm.scratch()
+    fn scratch(&self, _: usize) -> Count {
+        Count::of(self.norm.scratch())
     }
 
     fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {

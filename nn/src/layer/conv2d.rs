@@ -1,6 +1,7 @@
 //! Two-dimensional convolution, by patches: each pixel's neighbourhood becomes a row of a matrix.
 
 use super::{Flow, Layer, Pace, Pass, Reads, add, bias_rows, sum_rows};
+use crate::count::Count;
 use crate::element::Element;
 use crate::init::Init;
 use crate::matrix::{Mat, matmul};
@@ -147,14 +148,22 @@ impl<E: Element> Layer<E> for Conv2d {
             return Err("needs a kernel, a stride and channels of at least 1".into());
         }
         for axis in 0..2 {
-            let room = self.from[axis] + 2 * self.padding;
-            if room < self.size {
+            let room = (Count::of(self.padding) * 2 + self.from[axis]).get();
+            let Some(spare) = room.and_then(|room| room.checked_sub(self.size)) else {
                 return Err(format!(
                     "has a kernel of {0} x {0}, which does not fit into {input} with padding {1}",
                     self.size, self.padding
                 ));
-            }
-            self.to[axis] = (room - self.size) / self.stride + 1;
+            };
+            self.to[axis] = spare / self.stride + 1;
+        }
+        // `parameters` and `scratch` multiply these.
+        let kernel = Count::product(&[self.size, self.size]);
+        if (kernel * self.from[2]).get().is_none() || (kernel * self.channels).get().is_none() {
+            return Err(format!(
+                "has a kernel of {0} x {0} over {1} and to {2} channels, which no memory can hold",
+                self.size, self.from[2], self.channels
+            ));
         }
         Ok(Shape(vec![self.to[0], self.to[1], self.channels]))
     }
@@ -163,7 +172,7 @@ impl<E: Element> Layer<E> for Conv2d {
         let (inputs, outputs, size) = (self.from[2], self.channels, self.size);
         let init = self.init.unwrap_or(Init::Glorot(self.patch(), size * size * outputs));
         let layout = Layout::Kernel { size, inputs, outputs };
-        let mut all = vec![Parameter { name: "weight".into(), len: self.patch() * outputs, layout, init }];
+        let mut all = vec![Parameter { name: "weight".into(), layout, init }];
         if self.bias {
             all.push(Parameter::plain("bias", &[outputs], Init::Zeros));
         }
@@ -178,8 +187,8 @@ impl<E: Element> Layer<E> for Conv2d {
         Reads::INPUT
     }
 
-    fn scratch(&self, _: usize) -> usize {
-        self.pixels() * self.patch()
+    fn scratch(&self, _: usize) -> Count {
+        Count::product(&self.to) * self.patch()
     }
 
     fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {

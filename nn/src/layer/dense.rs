@@ -74,7 +74,7 @@ impl<E: Element> Layer<E> for Dense {
             None => Layout::Transposed { inputs, outputs },
         };
         let init = self.init.unwrap_or(Init::Glorot(inputs, outputs));
-        let weight = Parameter { name: "weight".into(), len: inputs * outputs, layout, init };
+        let weight = Parameter { name: "weight".into(), layout, init };
         vec![weight, Parameter::plain("bias", &[outputs], Init::Zeros)]
     }
 

@@ -2,6 +2,7 @@
 
 use super::norm::Norm;
 use super::{Flow, Layer, Pass, Reads};
+use crate::count::Count;
 use crate::element::Element;
 use crate::parameter::Parameter;
 use crate::shape::Shape;
@@ -37,11 +38,11 @@ impl<E: Element> Layer<E> for LayerNorm {
     fn reads(&self) -> Reads {
         Reads::INPUT
     }
-    fn memory(&self, examples: usize) -> usize {
-        examples * self.rows * self.norm.statistics()
+    fn memory(&self, examples: usize) -> Count {
+        Count::of(self.norm.statistics()) * self.rows * examples
     }
-    fn scratch(&self, _: usize) -> usize {
-        self.norm.scratch()
+    fn scratch(&self, _: usize) -> Count {
+        Count::of(self.norm.scratch())
     }
     fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
         let width = self.norm.channels;

@@ -8,6 +8,7 @@
 //! What does not wait for hₜ₋₁ is done for the whole sequence at once: the products with Wx, and all slopes of weights.
 
 use super::{Flow, Layer, Pace, Pass, Reads, Stepping, bias_rows, sum_rows};
+use crate::count::Count;
 use crate::element::Element;
 use crate::init::Init;
 use crate::matrix::{Mat, matmul};
@@ -57,6 +58,10 @@ impl<E: Element> Layer<E> for Lstm {
         if self.hidden == 0 || input.is_empty() {
             return Err(format!("has {} hidden numbers and is given {input}, but needs at least 1 of each", self.hidden));
         }
+        // Gates are four times as many, everywhere below.
+        if (Count::of(self.hidden) * 4).get().is_none() {
+            return Err(format!("has {} hidden numbers, which no memory can hold", self.hidden));
+        }
         Ok(Shape(vec![self.time, self.hidden]))
     }
 
@@ -66,7 +71,7 @@ impl<E: Element> Layer<E> for Lstm {
         vec![
             Parameter::matrix(&format!("weight_ih_l{n}"), inputs, gates, Init::Glorot(inputs, gates)),
             Parameter::matrix(&format!("weight_hh_l{n}"), hidden, gates, Init::Orthogonal(gates)),
-            Parameter { name: format!("bias_ih_l{n}"), len: gates, layout: bias, init: Init::ForgetOne },
+            Parameter { name: format!("bias_ih_l{n}"), layout: bias, init: Init::ForgetOne },
         ]
     }
 
@@ -78,13 +83,14 @@ impl<E: Element> Layer<E> for Lstm {
         Reads::INPUT
     }
 
-    fn memory(&self, examples: usize) -> usize {
-        examples * self.time * 6 * self.hidden
+    fn memory(&self, examples: usize) -> Count {
+        Count::of(self.hidden) * 6 * self.time * examples
     }
 
-    fn scratch(&self, examples: usize) -> usize {
+    fn scratch(&self, examples: usize) -> Count {
         let gates = 4 * self.hidden;
-        examples * (self.time * gates + 2 * self.hidden) + panels::room(self.hidden, gates).max(panels::room(gates, self.hidden))
+        let packed = panels::count(self.hidden, gates).max(panels::count(gates, self.hidden));
+        (Count::product(&[self.time, gates]) + Count::of(self.hidden) * 2) * examples + packed
     }
 
     fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {

@@ -31,6 +31,7 @@ pub use pool::{AveragePool, MaxPool};
 pub use positions::{Positions, Summarise, Summary};
 pub use residual::Residual;
 
+use crate::count::Count;
 use crate::element::Element;
 use crate::parameter::Parameter;
 use crate::shape::Shape;
@@ -41,7 +42,8 @@ use crate::shape::Shape;
 pub trait Layer<E: Element>: Send + Sync + std::fmt::Debug {
     /// What it is, for messages.
     fn kind(&self) -> &'static str;
-    /// Takes its place behind something of this shape and says what shape it gives, or why it cannot.
+    /// Takes its place behind something of this shape, whose numbers can be counted, and says what shape it gives, or why it
+    /// cannot. What a layer multiplies later it counts here; its parameters, memory and scratch are counted by the chain.
     fn place(&mut self, input: &Shape) -> Result<Shape, String>;
     /// Its blocks, in the order of `w`.
     fn parameters(&self) -> Vec<Parameter> {
@@ -57,13 +59,13 @@ pub trait Layer<E: Element>: Send + Sync + std::fmt::Debug {
     }
     /// What its reverse pass reads.
     fn reads(&self) -> Reads;
-    /// Numbers it keeps from the forward to the reverse pass of so many examples.
-    fn memory(&self, _examples: usize) -> usize {
-        0
+    /// Numbers it keeps from the forward to the reverse pass of so many examples; no fewer for one than for none.
+    fn memory(&self, _examples: usize) -> Count {
+        Count::ZERO
     }
     /// Numbers it needs for a moment.
-    fn scratch(&self, _examples: usize) -> usize {
-        0
+    fn scratch(&self, _examples: usize) -> Count {
+        Count::ZERO
     }
     /// Does it overwrite its input? Then `x` is empty, `y` comes filled with the input, and `dy` becomes `dx`.
     fn in_place(&self) -> bool {

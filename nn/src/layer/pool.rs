@@ -1,6 +1,7 @@
 //! Pooling: the largest, or the mean, of square windows that do not overlap.
 
 use super::{Flow, Layer, Pace, Pass, Reads};
+use crate::count::Count;
 use crate::element::Element;
 use crate::shape::Shape;
 use motet_core::fast;
@@ -81,8 +82,8 @@ impl<E: Element> Layer<E> for MaxPool {
         Reads::NOTHING
     }
     /// Which pixel of the window won; −1 if the ReLU closed.
-    fn memory(&self, examples: usize) -> usize {
-        examples * self.windows.output()
+    fn memory(&self, examples: usize) -> Count {
+        Count::of(self.windows.output()) * examples
     }
 
     fn forward(&self, pass: &mut Pass<'_, E>, _: &[E], x: &[E], y: &mut [E]) {

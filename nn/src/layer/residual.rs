@@ -2,6 +2,7 @@
 
 use super::{Flow, Layer, Pace, Pass, Reads, add};
 use crate::chain::{Chain, Named};
+use crate::count::Count;
 use crate::element::Element;
 use crate::parameter::Parameter;
 use crate::shape::{Misfit, Shape};
@@ -35,7 +36,7 @@ impl<E: Element> Residual<E> {
     /// Numbers of w, memory and buffers that the body takes; the rest are the shortcut's.
     fn cuts(&self, examples: usize) -> (usize, usize, usize) {
         let [body, _] = self.ways();
-        (body.dim(), body.memory(examples), body.buffers().len())
+        (body.dim(), body.memory(examples).known(), body.buffers().len())
     }
 }
 
@@ -75,13 +76,13 @@ impl<E: Element> Layer<E> for Residual<E> {
     fn reads(&self) -> Reads {
         Reads::INPUT
     }
-    fn memory(&self, examples: usize) -> usize {
+    fn memory(&self, examples: usize) -> Count {
         self.ways().iter().map(|way| way.memory(examples)).sum()
     }
-    fn scratch(&self, examples: usize) -> usize {
+    fn scratch(&self, examples: usize) -> Count {
         let [body, shortcut] = self.ways();
-        let longest = examples * body.input().len().max(body.output().len());
-        2 * longest + body.scratch(examples).max(shortcut.scratch(examples))
+        let longest = body.input().count().max(body.output().count());
+        longest * 2 * examples + body.scratch(examples).max(shortcut.scratch(examples))
     }
 
     fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {

@@ -40,8 +40,15 @@ impl Bert {
     }
 }
 
+/// More layers than any encoder has; a list of so many takes no time to build.
+const MOST_LAYERS: usize = 1000;
+
 /// The encoder and a dense layer of scores.
 pub fn bert<E: Element>(sizes: Bert, classes: usize) -> Result<Model<E>, Misfit> {
+    if sizes.layers > MOST_LAYERS {
+        let reason = format!("has {} layers, but at most {MOST_LAYERS} are built", sizes.layers);
+        return Err(Misfit { layer: "encoder".into(), kind: "bert", reason });
+    }
     let mut layers = encoder(sizes);
     layers.push(named("summary", Summarise::new(sizes.summary)));
     layers.push(named("classifier", dense(classes)));

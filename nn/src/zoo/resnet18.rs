@@ -2,7 +2,7 @@
 //! Machine Learning* (ICML 2020) and Reddi et al. (ICLR 2021) have it, or with batch norm.
 
 use crate::layer::{Activation, AveragePool, BatchNorm, Conv2d, Dense, GroupNorm, Residual};
-use crate::{Element, Init, Loss, Misfit, Model, Named, Shape, named};
+use crate::{Count, Element, Init, Loss, Misfit, Model, Named, Shape, named};
 
 /// How its channels are normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,12 @@ impl ResNetNorm {
 /// Four stages of two blocks with `width`, 2·, 4·, 8·`width` channels (64 in the paper); the first convolution is 3 × 3
 /// without pooling after it, as is usual for images of 32 × 32 and 24 × 24.
 pub fn resnet18<E: Element>(image: Shape, classes: usize, norm: ResNetNorm, width: usize) -> Result<Model<E>, Misfit> {
+    // Starts are computed from nine times the channels, and channels double three times.
+    let widest = Count::of(width).max(Count::of(image.last())) * 8 * 9;
+    if widest.get().is_none() {
+        let reason = format!("has a width of {width} over images of {image}, which no memory can hold");
+        return Err(Misfit { layer: "conv1".into(), kind: "convolution", reason });
+    }
     let mut layers = vec![named("conv1", conv(width, 3, image.last()).same()), norm.layer("bn1"), named("relu", Activation::Relu)];
     let mut channels = width;
     for stage in 0..4 {

@@ -6,4 +6,5 @@ mod derivatives;
 mod files;
 mod models;
 mod pytorch;
+mod sizes;
 mod wordpiece;

@@ -41,7 +41,7 @@ fn weights<E: Element>(model: &Model<E>) -> Vec<E> {
                 0.1 * u
             }
         };
-        w.extend((0..parameter.len).map(|k| rounded::<E>(scale(number(name, parameter.layout.theirs(k))))));
+        w.extend((0..parameter.numbers()).map(|k| rounded::<E>(scale(number(name, parameter.layout.theirs(k))))));
     }
     w
 }
@@ -73,8 +73,8 @@ fn agrees<E: Element>(kind: &str, model: &Model<E>, inputs: Vec<E>, targets: Vec
     assert!(compared >= 8, "{kind}");
     for parameter in model.parameters() {
         let [norm, along] = recorded(&parameter.name);
-        let block = &g[from..from + parameter.len];
-        from += parameter.len;
+        let block = &g[from..from + parameter.numbers()];
+        from += parameter.numbers();
         let ours = block.iter().map(|g| g.wide() * g.wide()).sum::<f64>().sqrt();
         let direction = format!("along {}", parameter.name);
         let product: f64 = block.iter().enumerate().map(|(k, g)| g.wide() * number(&direction, parameter.layout.theirs(k))).sum();

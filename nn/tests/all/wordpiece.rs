@@ -26,5 +26,5 @@ fn words_are_cut_into_the_longest_pieces_as_transformers_cuts_them() {
 
 #[test]
 fn a_vocabulary_without_the_special_pieces_is_refused() {
-    assert_eq!(WordPiece::new("a\nb\n[PAD]").unwrap_err(), WordPieceError("[UNK]"));
+    assert_eq!(WordPiece::new("a\nb\n[PAD]").unwrap_err(), WordPieceError::Missing("[UNK]"));
 }

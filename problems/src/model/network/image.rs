@@ -21,7 +21,7 @@ pub(crate) fn axes(given: Option<[usize; 3]>, columns: usize) -> Option<[usize; 
         let side = (columns as f64 / channels as f64).sqrt() as usize;
         [side, side, channels]
     };
-    let fits = |axes: &[usize; 3]| columns > 0 && axes.iter().product::<usize>() == columns;
+    let fits = |axes: &[usize; 3]| columns > 0 && Shape(axes.to_vec()).count().get() == Some(columns);
     match given {
         Some(axes) => Some(axes).filter(fits),
         None => Some(square(1)).filter(fits).or_else(|| Some(square(3)).filter(fits)),
