@@ -165,7 +165,7 @@ fn methods(document: &Document, value: &Value, tune: Option<&TuneRule>) -> Resul
     let kinds: Vec<&str> = tables.iter().filter_map(|table| table.get("kind").and_then(Value::as_str)).collect();
     for (name, _) in tune.iter().flat_map(|rule| &rule.values) {
         if !kinds.iter().any(|kind| knows(kind, name)) {
-            let known = CARDS.iter().filter(|card| kinds.contains(&card.name)).flat_map(|card| card.parameters).map(|(name, _)| *name);
+            let known = CARDS.iter().filter(|card| kinds.contains(&card.name)).flat_map(|card| card.parameters.names());
             let hint = closest(name, known).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
             return Err(document.wrong(&format!("run.tune.{name}"), format!("no method here has this parameter{hint}")));
         }
@@ -211,7 +211,7 @@ fn methods(document: &Document, value: &Value, tune: Option<&TuneRule>) -> Resul
 fn knows(kind: &str, name: &str) -> bool {
     let first = name.split('.').next().unwrap_or(name);
     let card = CARDS.iter().find(|card| card.name == kind);
-    card.is_some_and(|card| card.parameters.iter().any(|(parameter, _)| *parameter == first))
+    card.is_some_and(|card| card.parameters.names().any(|parameter| parameter == first))
 }
 
 /// A method whose values are to be chosen, each of them checked as if it stood in the method's own table.

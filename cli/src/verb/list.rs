@@ -1,7 +1,7 @@
 //! `motet list`: what there is, one line each.
 
 use clap::{Args, ValueEnum};
-use motet_core::Card;
+use motet_core::{Card, Parameters};
 use motet_methods::parts::compress::COMPRESSORS;
 use motet_methods::{CARDS, local_update};
 use motet_problems::{MODELS, SOURCES, SPLITS};
@@ -33,29 +33,37 @@ impl What {
     fn entries(self) -> Vec<Value> {
         match self {
             What::Methods => CARDS.iter().map(method).collect(),
-            What::Sources => cards(SOURCES),
-            What::Models => cards(MODELS),
-            What::Splits => cards(SPLITS),
-            What::Compressors => cards(COMPRESSORS),
+            What::Sources => cards(SOURCES.cards()),
+            What::Models => cards(MODELS.cards()),
+            What::Splits => cards(SPLITS.cards()),
+            What::Compressors => cards(COMPRESSORS.cards()),
             What::Experiments => EXPERIMENTS.iter().map(|b| json!({ "name": b.name, "about": about(b.text) })).collect(),
         }
     }
 }
 
 fn method(card: &motet_methods::Card) -> Value {
-    let mut entry = json!({ "name": card.name, "about": card.about, "paper": card.paper, "parameters": table(card.parameters) });
+    let mut entry = json!({ "name": card.name, "about": card.about, "paper": card.paper, "parameters": table(card.parameters), "types": types(card.parameters) });
     if let Some(line) = local_update::line(card.name) {
         entry["local_update"] = json!(line);
     }
     entry
 }
 
-fn cards(cards: &[Card]) -> Vec<Value> {
-    cards.iter().map(|c| json!({ "name": c.name, "about": c.about, "parameters": table(c.parameters) })).collect()
+fn cards<'a>(cards: impl Iterator<Item = &'a Card>) -> Vec<Value> {
+    let entry = |c: &Card| json!({ "name": c.name, "about": c.about, "parameters": table(c.parameters), "types": types(c.parameters) });
+    cards.map(entry).collect()
 }
 
-fn table(parameters: &[(&str, &str)]) -> Value {
-    parameters.iter().map(|(name, about)| ((*name).to_owned(), json!(about))).collect::<serde_json::Map<_, _>>().into()
+/// Parameter → what people should know.
+fn table(parameters: Parameters) -> Value {
+    parameters.iter().map(|p| (p.name.to_owned(), json!(p.about))).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// Parameter → what programs should know.
+fn types(parameters: Parameters) -> Value {
+    let told = |p: &motet_core::Parameter| (p.name.to_owned(), json!({ "type": p.kind, "optional": p.optional }));
+    parameters.iter().map(told).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// The `about` line of an experiment file.

@@ -133,7 +133,7 @@ impl PredictArgs {
         let source: Source =
             serde_json::from_value(json!({ "kind": "libsvm", "path": self.data, "features": passport.features, "labels": "numbers" }))
                 .map_err(|e| wrong(&self.data, e))?;
-        let Source::Libsvm(source) = source else { return Err(wrong(&self.data, "not LIBSVM text")) };
+        let Some(source) = source.downcast::<motet_problems::source::Libsvm>() else { return Err(wrong(&self.data, "not LIBSVM text")) };
         let (dataset, _) = source.open(&motet_problems::Folders::beside(Path::new(""))).map_err(|e| Error::Unknown(e.to_string()))?;
         Ok(dataset.features)
     }
