@@ -16,7 +16,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use serde::de::{DeserializeOwned, Deserializer, Error as _, Unexpected};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{Error as _, SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -130,17 +130,22 @@ impl<T: ?Sized> Clone for Kinds<T> {
 #[error("there is a kind of the name \"{0}\" already")]
 pub struct NameTaken(pub &'static str);
 
+/// A name that is not in the list.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown variant `{name}`, expected one of {known}")]
+pub struct UnknownKind {
+    /// As it was given.
+    pub name: String,
+    /// What it may be.
+    pub known: String,
+}
+
 /// Why nothing could be made of `kind = "…"` and what stands beside it.
 #[derive(Debug, thiserror::Error)]
 pub enum KindError {
     /// Nobody knows the name.
-    #[error("unknown variant `{name}`, expected one of {known}")]
-    Unknown {
-        /// As it was given.
-        name: String,
-        /// What it may be.
-        known: String,
-    },
+    #[error(transparent)]
+    Unknown(#[from] UnknownKind),
     /// The parameters do not fit.
     #[error(transparent)]
     Parameters(#[from] serde_json::Error),
@@ -176,13 +181,13 @@ impl<T: ?Sized> Kinds<T> {
 
     /// Makes the kind of this name, with these parameters (a table without `kind`).
     pub fn parse(&self, name: &str, parameters: Value) -> Result<Arc<T>, KindError> {
-        match self.entries.iter().find(|entry| entry.card.name == name) {
-            Some(entry) => Ok((entry.read)(parameters)?),
-            None => {
-                let known: Vec<String> = self.cards().map(|card| format!("`{}`", card.name)).collect();
-                Err(KindError::Unknown { name: name.to_owned(), known: known.join(", ") })
-            }
-        }
+        Ok((self.entry(name)?.read)(parameters)?)
+    }
+
+    fn entry(&self, name: &str) -> Result<&Entry<T>, UnknownKind> {
+        let known = || self.cards().map(|card| format!("`{}`", card.name)).collect::<Vec<_>>().join(", ");
+        let unknown = || UnknownKind { name: name.to_owned(), known: known() };
+        self.entries.iter().find(|entry| entry.card.name == name).ok_or_else(unknown)
     }
 
     /// Makes this the list that values of this thread are read with, until the guard is dropped.
@@ -280,12 +285,55 @@ impl<T: ?Sized + AnyKind> Serialize for Chosen<T> {
 
 impl<'de, T: ?Sized + Port + 'static> Deserialize<'de> for Chosen<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let mut table = Map::deserialize(from)?;
-        let kind = match table.shift_remove("kind") {
-            Some(Value::String(kind)) => kind,
-            Some(other) => return Err(D::Error::invalid_type(Unexpected::Other(&other.to_string()), &"the name of a kind")),
-            None => return Err(D::Error::missing_field("kind")),
-        };
-        in_scope(|kinds: &Kinds<T>| kinds.parse(&kind, Value::Object(table))).map(Chosen).map_err(D::Error::custom)
+        in_scope(|kinds: &Kinds<T>| from.deserialize_map(Table(kinds)))
+    }
+}
+
+/// Reads `{ kind = "…", … }`, where `kind` may stand anywhere.
+struct Table<'a, T: ?Sized + 'static>(&'a Kinds<T>);
+
+impl<'de, T: ?Sized + Port> Visitor<'de> for Table<'_, T> {
+    type Value = Chosen<T>;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let first = self.0.cards().next().map_or("name", |card| card.name);
+        write!(f, "a table with a kind, as in {{ kind = \"{first}\", ... }}")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<Chosen<T>, A::Error> {
+        let (mut entry, mut parameters) = (None, Map::new());
+        while let Some(key) = table.next_key::<String>()? {
+            if key == "kind" {
+                // The name is looked up while it is read, so that errors are about the key `kind`.
+                entry = Some(table.next_value_seed(Name(self.0))?);
+            } else if parameters.contains_key(&key) {
+                return Err(A::Error::custom(format!("duplicate field `{key}`")));
+            } else {
+                let value = table.next_value()?;
+                parameters.insert(key, value);
+            }
+        }
+        let entry = entry.ok_or_else(|| A::Error::missing_field("kind"))?;
+        (entry.read)(Value::Object(parameters)).map(Chosen).map_err(A::Error::custom)
+    }
+}
+
+/// Reads the name of a kind.
+struct Name<'a, T: ?Sized + 'static>(&'a Kinds<T>);
+
+impl<'de, 'a, T: ?Sized> DeserializeSeed<'de> for Name<'a, T> {
+    type Value = &'a Entry<T>;
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl<'a, T: ?Sized> Visitor<'_> for Name<'a, T> {
+    type Value = &'a Entry<T>;
+    fn expecting(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the name of a kind")
+    }
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Self::Value, E> {
+        self.0.entry(name).map_err(E::custom)
     }
 }
