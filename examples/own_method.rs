@@ -6,12 +6,15 @@
 #![allow(clippy::print_stdout)] // an example shows what it does
 
 use motet::Catalogue;
-use motet::core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Site, Study, Vector, message};
+use motet::core::{Abort, Algorithm, ClientId, Deployment, Documented, Positive, Round, Site, Study, Vector, message};
 use motet::methods::{Card, Method};
 
-#[derive(Clone, serde::Serialize, serde::Deserialize)]
+/// Signs of gradients, by majority.
+#[derive(Clone, serde::Serialize, serde::Deserialize, Documented)]
+#[documented(crate = motet::core)]
 #[serde(deny_unknown_fields)]
 struct Majority {
+    /// What every coordinate moves in a round.
     step: Positive,
 }
 
@@ -52,9 +55,9 @@ impl Study for Majority {}
 impl Method for Majority {
     const CARD: Card = Card {
         name: "majority",
-        about: "signs of gradients, by majority",
+        about: Self::ABOUT,
         paper: "Bernstein, Wang, Azizzadenesheli, Anandkumar 2018",
-        parameters: &[("step", "what every coordinate moves in a round")],
+        parameters: Self::PARAMETERS,
         example: r#"{"step":0.01}"#,
     };
 }

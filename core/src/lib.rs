@@ -7,13 +7,17 @@
 //! Nothing here reads a clock, starts a thread, opens a file or owns a generator: what is computed
 //! depends on the arguments alone, and so runs are equal to the last bit on every runtime.
 
+// The derive names this crate from outside, and the tests inside of it too.
+extern crate self as motet_core;
+
 mod algorithm;
 mod averaged;
-mod card;
+pub mod card;
 mod devices;
 mod fast;
 mod fleet;
 mod host;
+pub mod kind;
 mod ledger;
 mod liars;
 mod loops;
@@ -43,10 +47,11 @@ mod vector;
 
 pub use algorithm::{Algorithm, ClientId, Deployment, State};
 pub use averaged::Averaged;
-pub use card::Card;
+pub use card::{Card, Documented, Parameter, Parameters};
 pub use devices::Devices;
 pub use fleet::{Answer, Asks, Fleet, Heard, Look, Probe, Roster, Score, Wave};
 pub use host::{Exam, Host, Kept, Population, Shard};
+pub use kind::{AnyKind, Chosen, Kind, Kinds};
 pub use ledger::{Direction, Entry, Ledger, Traffic};
 pub use liars::{Attack, Liars};
 pub use mean::Mean;
@@ -54,6 +59,7 @@ pub use memo::{Archive, Memo};
 pub use merit::Merit;
 pub use message::{Message, Reader, Wire, WireError};
 pub use moment::{Keeper, Moment, Next};
+pub use motet_macros::Documented;
 pub use number::{Fraction, NonNegative, OutOfRange, PerClient, Positive, Probability, Rate};
 pub use objective::{Batch, Compact, Constants, Objective, Rows};
 pub use promise::Promise;

@@ -10,7 +10,8 @@ use toml::{Table, Value};
 
 /// Folder → the folders it may depend on. Tests, benches and examples are free.
 const TABLE: &[(&str, &[&str])] = &[
-    ("core", &[]),
+    ("macros", &[]),
+    ("core", &["macros"]),
     ("methods", &["core"]),
     ("nn", &["core"]),
     ("problems", &["core", "nn"]),

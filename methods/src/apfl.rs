@@ -22,27 +22,27 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, alpha_suits, average, words};
+use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, alpha_suits, average};
 use crate::registry::{Card, Method};
 
 /// Adaptive mixtures.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Apfl {
-    /// αᵢ, or where it starts: the share of the client's own model.
+    /// αᵢ: share of the client's OWN model (in flix it is that of the shared one): a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
-    /// Is αᵢ learnt?
+    /// True: alpha starts there and is learnt; default false.
     #[serde(default)]
     pub learn_alpha: bool,
-    /// s
+    /// s: stepsize of local training.
     pub step: Positive,
-    /// How much local training.
+    /// Local steps per round: a number, or { epochs = n }; default one epoch.
     #[serde(default = "Amount::one_epoch")]
     pub steps: Amount,
-    /// |B|
+    /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// S
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
 }
@@ -52,14 +52,7 @@ impl Method for Apfl {
         name: "apfl",
         about: "mixtures of the shared model and one of the client's own, both trained at once",
         paper: "Deng, Kamani, Mahdavi 2020",
-        parameters: &[
-            ("alpha", "share of the client's OWN model (in flix it is that of the shared one): a number, or { per_client = [...] }"),
-            ("learn_alpha", "true: alpha starts there and is learnt; default false"),
-            words::STEP,
-            words::STEPS,
-            words::BATCH,
-            words::SAMPLING,
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"learn_alpha":true,"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
     };
 }

@@ -29,23 +29,23 @@ use crate::parts::{Ask, Curvatures, Iterates, Mixed, Mixture, Regime, Reply, Sol
 use crate::registry::{Card, Method};
 
 /// Distributed compressed gradient descent.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Dcgd {
-    /// αᵢ: 1 shares everything, 0 shares nothing.
+    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
-    /// Cᵢ
+    /// Cᵢ: { kind = "rand-k", k = 0.2 }; identity, bernoulli, qsgd or natural; or a list with one for each client.
     pub compressor: Compressors,
-    /// γ
+    /// γ: stepsize, a number or "theory" (default).
     #[serde(default = "theory")]
     pub step: Rate<Positive>,
-    /// Whose theorem gives γ.
+    /// Theory for "strongly-convex" (default), "convex" (average of the iterates) or "non-convex" functions.
     #[serde(default)]
     pub regime: Regime,
-    /// x⁰
+    /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// How xᵢ* is found.
+    /// Local solves: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -59,14 +59,7 @@ impl Method for Dcgd {
         name: "dcgd",
         about: "FLIX with compressed gradients (alpha = 1: compressed gradient descent)",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
-        parameters: &[
-            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
-            ("compressor", "{ kind = \"rand-k\", k = 0.2 }; identity, bernoulli, qsgd or natural; or a list with one for each client"),
-            ("step", "stepsize: a number or \"theory\" (default)"),
-            ("regime", "theory for \"strongly-convex\" (default), \"convex\" (average of the iterates) or \"non-convex\" functions"),
-            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
-            ("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"compressor":{"kind":"rand-k","k":0.5}}"#,
     };
 }

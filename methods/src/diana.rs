@@ -36,29 +36,29 @@ use crate::parts::{Ask, Curvatures, Iterates, Mixed, Mixture, Regime, Reply, Sol
 use crate::registry::{Card, Method};
 
 /// Compressed differences to remembered gradients.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Diana {
-    /// αᵢ: 1 shares everything, 0 shares nothing.
+    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
-    /// Cᵢ
+    /// Cᵢ: { kind = "rand-k", k = 0.2 }; identity, bernoulli, qsgd or natural; or a list with one for each client.
     pub compressor: Compressors,
-    /// γ
+    /// γ: stepsize, a number or "theory" (default).
     #[serde(default = "theory")]
     pub step: Rate<Positive>,
-    /// βᵢ
+    /// βᵢ: step of the memories, a number or "theory" = 1/(1 + omega) (default).
     #[serde(default = "theory")]
     pub beta: Rate<Positive>,
-    /// hᵢ before the first round.
+    /// Memories at the start: "zero" (default) or "gradients" (one exchange in full).
     #[serde(default)]
     pub h0: Memory,
-    /// Whose theorem gives γ.
+    /// Theory for "strongly-convex" (default), "convex" (average of the iterates) or "non-convex" functions.
     #[serde(default)]
     pub regime: Regime,
-    /// x⁰
+    /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// How xᵢ* is found.
+    /// Local solves: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -83,16 +83,7 @@ impl Method for Diana {
         name: "diana",
         about: "FLIX with compressed differences to remembered gradients: converges where dcgd has a floor",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022; Mishchenko et al. 2019",
-        parameters: &[
-            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
-            ("compressor", "{ kind = \"rand-k\", k = 0.2 }; identity, bernoulli, qsgd or natural; or a list with one for each client"),
-            ("step", "stepsize: a number or \"theory\" (default)"),
-            ("beta", "step of the memories: a number or \"theory\" = 1/(1 + omega) (default)"),
-            ("h0", "memories at the start: \"zero\" (default) or \"gradients\" (one exchange in full)"),
-            ("regime", "theory for \"strongly-convex\" (default), \"convex\" (average of the iterates) or \"non-convex\" functions"),
-            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
-            ("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"compressor":{"kind":"rand-k","k":0.5}}"#,
     };
 }

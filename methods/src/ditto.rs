@@ -16,33 +16,33 @@
 use motet_core::{Abort, Algorithm, ClientId, Deployment, NonNegative, Positive, Round, Sampling, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
+use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average};
 use crate::registry::{Card, Method};
 
 /// A personal model beside the shared one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Ditto {
-    /// λ
+    /// λ: how strongly personal models are held near the shared one, from 0.
     pub lambda: NonNegative,
-    /// s
+    /// s: stepsize of local training.
     pub step: Positive,
-    /// Local training of the shared model.
+    /// Local steps per round: a number, or { epochs = n }; default one epoch.
     #[serde(default = "Amount::one_epoch")]
     pub steps: Amount,
-    /// sᵥ; s if absent.
+    /// Stepsize of the personal model (default: step).
     #[serde(default)]
     pub personal_step: Option<Positive>,
-    /// Local training of the personal model; as that of the shared one if absent.
+    /// Steps of the personal model per round: a number, or { epochs = n } (default: steps).
     #[serde(default)]
     pub personal_steps: Option<Amount>,
-    /// |B|
+    /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// S
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
-    /// wᵢ
+    /// wᵢ: "uniform" (default) or "examples": what a client's model counts for in the mean.
     #[serde(default = "Weights::uniform")]
     pub weights: Weights,
 }
@@ -52,16 +52,7 @@ impl Method for Ditto {
         name: "ditto",
         about: "federated averaging, and beside it a personal model held near the shared one",
         paper: "Li, Hu, Beirami, Smith 2021",
-        parameters: &[
-            ("lambda", "how strongly personal models are held near the shared one, from 0"),
-            words::STEP,
-            words::STEPS,
-            ("personal_step", "stepsize of the personal model (default: step)"),
-            ("personal_steps", "steps of the personal model per round: a number, or { epochs = n } (default: steps)"),
-            words::BATCH,
-            words::SAMPLING,
-            words::WEIGHTS,
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"lambda":0.5,"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
     };
 }

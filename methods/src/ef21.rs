@@ -28,20 +28,20 @@ use crate::parts::{Ask, Mixture, Reply, Solve, Start, gather, introduce};
 use crate::registry::{Card, Method};
 
 /// Error feedback by differences.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Ef21 {
-    /// αᵢ: 1 shares everything, 0 shares nothing.
+    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
-    /// C
+    /// C: { kind = "top-k", k = 0.2 } or any other; or a list with one for each client.
     pub compressor: Compressors,
-    /// γ
+    /// γ: stepsize, a number or "theory" (default).
     #[serde(default = "theory")]
     pub step: Rate<Positive>,
-    /// x⁰
+    /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// How xᵢ* is found.
+    /// Local solves: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -55,13 +55,7 @@ impl Method for Ef21 {
         name: "ef21",
         about: "FLIX with biased compressors (top-k) made to converge by remembered gradients",
         paper: "Richtárik, Sokolov, Fatkhullin 2021",
-        parameters: &[
-            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
-            ("compressor", "{ kind = \"top-k\", k = 0.2 } or any other; or a list with one for each client"),
-            ("step", "stepsize: a number or \"theory\" (default)"),
-            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
-            ("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"compressor":{"kind":"top-k","k":0.5}}"#,
     };
 }

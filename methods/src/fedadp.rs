@@ -25,24 +25,24 @@ use crate::parts::{
 use crate::registry::{Card, Method};
 
 /// Weights by angles.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct FedAdp {
-    /// Whose model it is.
+    /// The client whose model it is (default 0).
     #[serde(default)]
     pub target: u32,
-    /// γ
+    /// γ: stepsize, a number.
     pub step: Positive,
-    /// |Bᵢ|
+    /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// Whose rule.
+    /// "code" (angle to the target's gradient, the default) or "original" (to the mean, smoothed, by size).
     #[serde(default)]
     pub flavour: Flavour,
-    /// A
+    /// A: how steeply weight falls with the angle; 5 unless told.
     #[serde(default = "five")]
     pub sharpness: Positive,
-    /// What is done to long gradients first.
+    /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.
     #[serde(default)]
     pub clip: Clip,
 }
@@ -67,14 +67,7 @@ impl Method for FedAdp {
         name: "fedadp",
         about: "gradients weighted by their angle to the target's (or to the mean)",
         paper: "Wu, Wang 2021",
-        parameters: &[
-            ("target", "the client whose model it is; 0 unless told"),
-            ("step", "stepsize: a number"),
-            ("batch", "examples per gradient: a number or \"all\" (default)"),
-            ("flavour", "\"code\" (angle to the target's gradient, the default) or \"original\" (to the mean, smoothed, by size)"),
-            ("sharpness", "how steeply weight falls with the angle; 5 unless told"),
-            ("clip", "longest gradient: \"none\" (default), \"median\" of the cohort's lengths, or a number"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.02,"batch":3}"#,
     };
 }

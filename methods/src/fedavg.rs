@@ -9,7 +9,7 @@
 use motet_core::NonNegative;
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, parameters, text};
+use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule};
 use crate::parts::{Schedule, Weights};
 use crate::registry::Card;
 
@@ -17,15 +17,15 @@ use crate::registry::Card;
 pub type Fedavg = Family<Settings>;
 
 /// What FedAvg leaves open.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// γ
+    /// γ: client rate, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
     pub gamma: Schedule<NonNegative>,
-    /// E, or K.
+    /// E or K: gradients per client and round, or { epochs = n } (default: one epoch).
     #[serde(default = "one_pass")]
     pub steps: Amount,
-    /// What a client's model weighs.
+    /// "examples" (default): by the examples a client worked on, or "uniform".
     #[serde(default)]
     pub weights: Weights,
     /// The rest.
@@ -42,11 +42,7 @@ impl Preset for Settings {
         name: "fedavg",
         about: "each client trains for some epochs, the server averages the models",
         paper: "McMahan, Moore, Ramage, Hampson, Agüera y Arcas 2017",
-        parameters: parameters![
-            text::GAMMA,
-            ("steps", "gradients per client and round, or { epochs = n } (default: one epoch)"),
-            ("weights", "\"examples\" (default): by the examples a client worked on, or \"uniform\""),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"gamma":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
     const LINE: Line = Line { theta: "1:K, one epoch", rates: "eta = gamma, weighed by examples", deploys: "x" };

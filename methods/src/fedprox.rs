@@ -15,27 +15,27 @@
 use motet_core::{Abort, Algorithm, ClientId, Deployment, NonNegative, Positive, Round, Sampling, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
+use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average};
 use crate::registry::{Card, Method};
 
 /// Federated averaging with a proximal term.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Fedprox {
-    /// μ
+    /// μ: strength of the proximal term, from 0.
     pub mu: NonNegative,
-    /// s
+    /// s: stepsize of local training.
     pub step: Positive,
-    /// How much local training.
+    /// Local steps per round: a number, or { epochs = n }; default one epoch.
     #[serde(default = "Amount::one_epoch")]
     pub steps: Amount,
-    /// |B|
+    /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// S
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
-    /// wᵢ
+    /// wᵢ: "uniform" (default) or "examples": what a client's model counts for in the mean.
     #[serde(default = "Weights::uniform")]
     pub weights: Weights,
 }
@@ -45,14 +45,7 @@ impl Method for Fedprox {
         name: "fedprox",
         about: "federated averaging whose clients are held near the shared model by a proximal term (mu = 0: FedAvg)",
         paper: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith 2020",
-        parameters: &[
-            ("mu", "strength of the proximal term, from 0"),
-            words::STEP,
-            words::STEPS,
-            words::BATCH,
-            words::SAMPLING,
-            words::WEIGHTS,
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"mu":0.5,"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
     };
 }

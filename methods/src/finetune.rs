@@ -16,30 +16,30 @@
 use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Sampling, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
+use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average};
 use crate::registry::{Card, Method};
 
 /// Federated averaging, then local steps.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Finetune {
-    /// s
+    /// s: stepsize of local training.
     pub step: Positive,
-    /// Local training in each round.
+    /// Local steps per round: a number, or { epochs = n }; default one epoch.
     #[serde(default = "Amount::one_epoch")]
     pub steps: Amount,
-    /// t; s if absent.
+    /// t: stepsize of the tuning (default: step).
     #[serde(default)]
     pub tune_step: Option<Positive>,
-    /// H, or epochs.
+    /// H: local steps before deployment, a number, or { epochs = n }.
     pub tune: Amount,
-    /// |B|
+    /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// S
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
-    /// wᵢ
+    /// wᵢ: "uniform" (default) or "examples": what a client's model counts for in the mean.
     #[serde(default = "Weights::uniform")]
     pub weights: Weights,
 }
@@ -49,15 +49,7 @@ impl Method for Finetune {
         name: "finetune",
         about: "federated averaging, and local steps from the shared model before it is deployed",
         paper: "the baseline of every comparison; Gasanov, Khaled, Horváth, Richtárik 2022, Proposition 1",
-        parameters: &[
-            words::STEP,
-            words::STEPS,
-            ("tune_step", "stepsize of the tuning (default: step)"),
-            ("tune", "local steps before deployment: a number, or { epochs = n }"),
-            words::BATCH,
-            words::SAMPLING,
-            words::WEIGHTS,
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.1,"steps":3,"tune":5,"batch":2,"sampling":{"clients":2}}"#,
     };
 }

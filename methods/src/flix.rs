@@ -25,18 +25,18 @@ use crate::parts::{Mixed, Solve, Start, alpha_suits};
 use crate::registry::{Card, Method};
 
 /// FLIX by distributed gradient descent.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Flix {
-    /// αᵢ: 1 shares everything, 0 shares nothing.
+    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
-    /// γ
+    /// γ: stepsize, a number or "theory" = 1/Lα (default).
     #[serde(default = "theory")]
     pub step: Rate<Positive>,
-    /// x⁰
+    /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// How xᵢ* is found.
+    /// Local solves: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -50,12 +50,7 @@ impl Method for Flix {
         name: "flix",
         about: "mixtures of a shared model and local optima, by distributed gradient descent (alpha = 1: plain GD)",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
-        parameters: &[
-            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
-            ("step", "stepsize: a number or \"theory\" = 1/La (default)"),
-            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
-            ("solve", "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5}"#,
     };
 }

@@ -27,39 +27,39 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Amount, BatchSize, Direction, LOCAL, LocalSteps, Momenta, Optimiser, Solve, Start, Walk, Weights, alpha_suits};
+use crate::parts::{Amount, BatchSize, Direction, LocalSteps, Momenta, Optimiser, Solve, Start, Walk, Weights, alpha_suits};
 use crate::registry::{Card, Method};
 
 /// FLIX by local epochs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct FlixFedavg {
-    /// αᵢ: 1 shares everything, 0 shares nothing.
+    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
-    /// γ
+    /// γ: stepsize of local training.
     pub client_step: Positive,
-    /// Passes over the client's examples.
+    /// Passes over each client's examples per round (default 1).
     #[serde(default = "once")]
     pub epochs: NonZeroU32,
-    /// |B|
+    /// |B|: examples per local step, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// S
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
-    /// wᵢ
+    /// wᵢ: "examples" (default) or "uniform".
     #[serde(default)]
     pub weights: Weights,
-    /// What the server does with q.
+    /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number, ... }; default sgd with step 1.
     #[serde(default = "replace")]
     pub optimiser: Optimiser,
-    /// x⁰
+    /// x⁰: "model" (default), "zeros" or "ones".
     #[serde(default)]
     pub start: Start,
-    /// How xᵢ* is found.
+    /// Local solves: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
     #[serde(default)]
     pub solve: Solve,
-    /// What becomes of a gradient before a local step.
+    /// What becomes of a gradient before a local step: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps).
     #[serde(default)]
     pub local: Direction,
 }
@@ -78,24 +78,7 @@ impl Method for FlixFedavg {
         name: "flix-fedavg",
         about: "FLIX with epochs of local training on the mixture and any server optimiser (alpha = 1: FedAvg, FedOpt)",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022; McMahan et al. 2017",
-        parameters: &[
-            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
-            ("client_step", "stepsize of local training"),
-            ("epochs", "passes over each client's examples per round (default 1)"),
-            ("batch", "examples per local step: a number or \"all\" (default)"),
-            (
-                "sampling",
-                "\"everyone\" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }",
-            ),
-            ("weights", "\"examples\" (default) or \"uniform\""),
-            (
-                "optimiser",
-                "{ kind = \"sgd\" | \"momentum\" | \"adam\" | \"adagrad\" | \"yogi\", step = number, ... }; default sgd with step 1",
-            ),
-            ("start", "\"model\" (default), \"zeros\" or \"ones\""),
-            ("solve", "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }"),
-            LOCAL,
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"client_step":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
 }

@@ -27,27 +27,27 @@ use crate::parts::{BatchSize, Decay, Mixed, Momenta, Optimiser, Plateau, Schedul
 use crate::registry::{Card, Method};
 
 /// FLIX by stochastic gradients.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct FlixSgd {
-    /// αᵢ: 1 shares everything, 0 shares nothing.
+    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
-    /// S
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
-    /// |B|
+    /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// What the server does with q.
+    /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or "theory", ... }; default sgd with "theory" = 1/Lα.
     #[serde(default = "plain")]
     pub optimiser: Optimiser,
-    /// When the step falls, by its server factor.
+    /// The step falls on a plateau of the cohort's loss: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, server_factor = 0.9, ... } (default: none).
     #[serde(default)]
     pub decay: Option<Decay>,
-    /// x⁰
+    /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// How xᵢ* is found.
+    /// Local solves: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -61,24 +61,7 @@ impl Method for FlixSgd {
         name: "flix-sgd",
         about: "FLIX with sampled clients, mini-batches and any server optimiser",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
-        parameters: &[
-            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
-            (
-                "sampling",
-                "\"everyone\" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }",
-            ),
-            ("batch", "examples per gradient: a number or \"all\" (default)"),
-            (
-                "optimiser",
-                "{ kind = \"sgd\" | \"momentum\" | \"adam\" | \"adagrad\" | \"yogi\", step = number or \"theory\", ... }; default sgd with \"theory\" = 1/La",
-            ),
-            (
-                "decay",
-                "the step falls on a plateau of the cohort's loss: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, server_factor = 0.9, ... } (default: none)",
-            ),
-            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
-            ("solve", "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"sampling":{"clients":2},"batch":3}"#,
     };
 }

@@ -9,10 +9,10 @@ use motet_core::{Fraction, PerClient};
 use serde::{Deserialize, Serialize};
 
 use crate::registry::Card;
-use crate::scafflix::{Family, Kind, Steps, parameters};
+use crate::scafflix::{Family, Kind, Steps};
 
 /// i-Scaffnew has no parameters of its own.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, motet_core::Documented)]
 pub struct Individual {}
 
 impl Kind for Individual {
@@ -20,7 +20,7 @@ impl Kind for Individual {
         name: "i-scaffnew",
         about: "Scaffnew with a stepsize of its own for every client (Scafflix with alpha = 1)",
         paper: "Yi, Condat, Richtárik 2023",
-        parameters: parameters![],
+        parameters: <Family<Self> as motet_core::Documented>::PARAMETERS,
         example: "{}",
     };
 

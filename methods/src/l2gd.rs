@@ -23,22 +23,22 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, rows, words};
+use crate::parts::{BatchSize, rows};
 use crate::registry::{Card, Method};
 
 /// Personal models drawn towards their mean.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct L2gd {
-    /// λ
+    /// λ: how strongly personal models are drawn towards their mean, from 0.
     pub lambda: NonNegative,
-    /// p
+    /// p: chance of an averaging step, below 1, a number or "theory" = lambda/(L + lambda) (default).
     #[serde(default = "theory")]
     pub p: Rate<Probability>,
-    /// s
+    /// s: stepsize, a number or "theory" = n/(2 max(L/(1 - p), lambda/p)) (default).
     #[serde(default = "theory_step")]
     pub step: Rate<Positive>,
-    /// |B|
+    /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
 }
@@ -56,12 +56,7 @@ impl Method for L2gd {
         name: "l2gd",
         about: "personal models drawn towards their mean; a coin decides between local steps and averaging",
         paper: "Hanzely, Richtárik 2020",
-        parameters: &[
-            ("lambda", "how strongly personal models are drawn towards their mean, from 0"),
-            ("p", "chance of an averaging step, below 1: a number or \"theory\" = lambda/(L + lambda) (default)"),
-            ("step", "stepsize: a number or \"theory\" = n/(2 max(L/(1 - p), lambda/p)) (default)"),
-            words::BATCH,
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"lambda":0.5,"p":0.4,"step":0.3}"#,
     };
 }

@@ -13,10 +13,10 @@ use crate::parts::Solve;
 use crate::registry::{Card, Method};
 
 /// Every client on its own.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Local {
-    /// How xᵢ* is found.
+    /// Local solves: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -26,10 +26,7 @@ impl Method for Local {
         name: "local",
         about: "pure local models: every client on its own, nothing is sent",
         paper: "the baseline of every comparison",
-        parameters: &[(
-            "solve",
-            "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }",
-        )],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: "{}",
     };
 }

@@ -7,7 +7,7 @@
 use motet_core::NonNegative;
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, parameters, text, uniform};
+use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, uniform};
 use crate::parts::{Schedule, Weights};
 use crate::registry::Card;
 
@@ -15,14 +15,14 @@ use crate::registry::Card;
 pub type LocalSgd = Family<Settings>;
 
 /// What Local SGD leaves open.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// γ
+    /// γ: client rate, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
     pub gamma: Schedule<NonNegative>,
-    /// K
+    /// K: gradients per client and round, or { epochs = n }.
     pub steps: Amount,
-    /// What a client's model weighs.
+    /// "uniform" (default) or "examples": by the examples a client worked on.
     #[serde(default = "uniform")]
     pub weights: Weights,
     /// The rest.
@@ -35,7 +35,7 @@ impl Preset for Settings {
         name: "local-sgd",
         about: "K steps at every client, then the average of the models",
         paper: "Stich 2019",
-        parameters: parameters![text::GAMMA, text::STEPS, text::WEIGHTS],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"gamma":0.1,"steps":3,"batch":2}"#,
     };
     const LINE: Line = Line { theta: "1:K", rates: "eta = gamma", deploys: "x" };

@@ -57,7 +57,6 @@ pub use adapting::{Adapting, Order};
 use batches::{Batches, Rows, parted};
 pub use messages::{Ask, Reply, Server};
 pub use preset::{Common, Family, Line, Preset};
-pub(crate) use preset::{parameters, text};
 pub use recipe::{Recipe, Rule};
 pub use settings::{Draw, Send, Theta};
 pub use table::{TABLE, line};
@@ -67,51 +66,51 @@ pub use theory::{Theory, phi};
 pub type LocalUpdate = Family<Settings>;
 
 /// Every setting of the family.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Θ
+    /// Θ: weights of the local gradients, "1:K" (all alike, default), "K" (the last one alone) or a list.
     #[serde(default)]
     pub theta: Theta,
-    /// K, unless Θ is a list.
+    /// K: gradients per client and round (default 1), or { epochs = n }; left out where theta is a list.
     #[serde(default)]
     pub steps: Option<Amount>,
-    /// γ
+    /// γ: client rate, a number from 0, "theory" (Theorem 29, with eta), or a schedule { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
     pub gamma: Schedule<NonNegative>,
-    /// η
+    /// η: server rate of plain steps, a number, "theory" (Theorem 26), { kind = "inverse", start = "theory" } (27) or a schedule; this or optimiser must be given.
     #[serde(default)]
     pub eta: Option<Schedule<Positive>>,
-    /// Or a server optimiser.
+    /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.
     #[serde(default)]
     pub optimiser: Option<Optimiser>,
-    /// What qᵢ weighs.
+    /// "uniform" (default) or "examples": by the examples a client worked on.
     #[serde(default = "uniform")]
     pub weights: Weights,
-    /// What qᵢ is.
+    /// "gradients" (default) or "deltas": x - x_end as in FedOpt, which multiplies the server's rate by gamma.
     #[serde(default)]
     pub send: Send,
-    /// Share of the examples kept for the last gradient.
+    /// Share of each client's examples kept for the last gradient (default 0).
     #[serde(default)]
     pub hold: NonNegative,
-    /// Steps of line 10.
+    /// Steps a client takes from the shared model before it deploys (default 0).
     #[serde(default)]
     pub adapt: u32,
-    /// Is ℓᵢ measured?
+    /// Do clients send their loss before training, for the note cohort_loss? Default false.
     #[serde(default)]
     pub loss: bool,
-    /// |B|
+    /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// Where B comes from.
+    /// Batches: "fresh" (default, no example twice in a batch), "replacement" or "passes" (shuffled, one after the other).
     #[serde(default)]
     pub draw: Draw,
-    /// S
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
-    /// x⁰
+    /// x⁰: "model" (default), "zeros" or "ones".
     #[serde(default)]
     pub start: Start,
-    /// What becomes of a gradient before a local step.
+    /// What becomes of a gradient before a local step: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps).
     #[serde(default)]
     pub local: Direction,
 }
@@ -129,24 +128,7 @@ impl Preset for Settings {
         name: "local-update",
         about: "local steps, weighed by Theta, and separate client and server rates: FedAvg, Reptile, FOMAML and more as one",
         paper: "Charles, Konečný 2020",
-        parameters: parameters![
-            ("theta", "weights of the local gradients: \"1:K\" (all alike, default), \"K\" (the last one alone) or a list"),
-            ("steps", "K: gradients per client and round (default 1), or { epochs = n }; left out where theta is a list"),
-            (
-                "gamma",
-                "client rate: a number from 0, \"theory\" (Theorem 29, with eta), or a schedule { kind = \"inverse\" | \"staircase\" | \"cosine\", start = ..., ... }"
-            ),
-            (
-                "eta",
-                "server rate of plain steps: a number, \"theory\" (Theorem 26), { kind = \"inverse\", start = \"theory\" } (27) or a schedule; this or optimiser must be given"
-            ),
-            text::OPTIMISER,
-            text::WEIGHTS,
-            ("send", "\"gradients\" (default) or \"deltas\": x - x_end as in FedOpt, which multiplies the server's rate by gamma"),
-            ("hold", "share of each client's examples kept for the last gradient (default 0)"),
-            ("adapt", "steps a client takes from the shared model before it deploys (default 0)"),
-            ("loss", "do clients send their loss before training, for the note cohort_loss? (default false)"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"gamma":0.1,"steps":3,"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
     const LINE: Line = Line { theta: "any", rates: "gamma, eta free", deploys: "x, or adapt steps from it" };

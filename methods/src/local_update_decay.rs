@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{self, Family, Line, Preset, Recipe, parameters, text};
+use crate::local_update::{self, Family, Line, Preset, Recipe};
 use crate::parts::Decay;
 use crate::registry::Card;
 
@@ -16,10 +16,10 @@ use crate::registry::Card;
 pub type LocalUpdateDecay = Family<Settings>;
 
 /// LocalUpdate's settings and those of the decay.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Of both rates.
+    /// How both rates fall: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, server_factor = 0.9, least = 0, machine = "released" | "paper" }; the loss is always measured.
     #[serde(default)]
     pub decay: Decay,
     /// The rest.
@@ -32,22 +32,7 @@ impl Preset for Settings {
         name: "local-update-decay",
         about: "LocalUpdate whose client and server rates fall when the loss no longer does",
         paper: "Charles, Konečný 2020",
-        parameters: parameters![
-            (
-                "decay",
-                "{ delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, server_factor = 0.9, least = 0, machine = \"released\" | \"paper\" }",
-            ),
-            ("theta", "as in local-update, also the next nine"),
-            ("steps", "K: gradients per client and round (default 1), or { epochs = n }"),
-            ("gamma", "the client rate to begin with"),
-            ("eta", "the server rate to begin with; this or optimiser must be given"),
-            text::OPTIMISER,
-            text::WEIGHTS,
-            ("send", "\"gradients\" (default) or \"deltas\""),
-            ("hold", "share of each client's examples kept for the last gradient (default 0)"),
-            ("adapt", "steps a client takes from the shared model before it deploys (default 0)"),
-            ("loss", "always measured here"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"gamma":0.1,"steps":3,"eta":0.1,"batch":2,"sampling":{"clients":2},"decay":{"window":2,"patience":1,"cooldown":1}}"#,
     };
     const LINE: Line = Line { theta: "any", rates: "gamma, eta fall on a plateau of the loss", deploys: "x, or adapt steps from it" };

@@ -8,7 +8,7 @@
 use motet_core::{NonNegative, Probability};
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, parameters, text};
+use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule};
 use crate::parts::Schedule;
 use crate::registry::Card;
 
@@ -16,14 +16,14 @@ use crate::registry::Card;
 pub type Lookahead = Family<Settings>;
 
 /// What Lookahead leaves open.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// γ
+    /// γ: client rate, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
     pub gamma: Schedule<NonNegative>,
-    /// K
+    /// K: gradients per client and round, or { epochs = n }.
     pub steps: Amount,
-    /// How far the slow model follows.
+    /// Share of the way that the shared model follows (default 0.5).
     #[serde(default = "half")]
     pub slow: Probability,
     /// The rest.
@@ -40,7 +40,7 @@ impl Preset for Settings {
         name: "lookahead",
         about: "K fast steps, then the slow model follows part of the way (meant for one client)",
         paper: "Zhang, Lucas, Hinton, Ba 2019",
-        parameters: parameters![text::GAMMA, text::STEPS, ("slow", "share of the way that the shared model follows (default 0.5)")],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"gamma":0.1,"steps":3,"batch":2}"#,
     };
     const LINE: Line = Line { theta: "1:K, one client", rates: "eta = slow gamma", deploys: "x" };

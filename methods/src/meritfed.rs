@@ -23,27 +23,27 @@ use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Site, Study, Unsui
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply, Validation};
-use crate::parts::{BatchSize, Clip, MIRROR, Mirror, VALIDATION, Weighed, one_target, simplex_of, target_suits, weighs_for_one_target};
+use crate::parts::{BatchSize, Clip, Mirror, Weighed, one_target, simplex_of, target_suits, weighs_for_one_target};
 use crate::registry::{Card, Method};
 
 /// Merit-weighted gradients for one target.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct MeritFed {
-    /// Whose model it is.
+    /// The client whose model it is (default 0).
     #[serde(default)]
     pub target: u32,
-    /// γ
+    /// γ: stepsize, a number.
     pub step: Positive,
-    /// |Bᵢ|
+    /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// How line 3 is solved.
+    /// How weights are sought: { kind = "md" | "smd" | "zeroth", rate = ..., steps = 10, batch = "all", width = 0.001, warm = true, average = false, gram = false, damp = { after = 400, by = 10 } }.
     pub mirror: Mirror,
-    /// f̂
+    /// What a target judges by: "held-out" (default), "fresh" (a new batch per question) or "training".
     #[serde(default)]
     pub validation: Validation,
-    /// What is done to long gradients before line 3.
+    /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.
     #[serde(default)]
     pub clip: Clip,
 }
@@ -53,14 +53,7 @@ impl Method for MeritFed {
         name: "meritfed",
         about: "one target's model from everyone's gradients, weighted by what they do for its validation loss",
         paper: "Tupitsa, Horváth, Takáč, Gorbunov 2024",
-        parameters: &[
-            ("target", "the client whose model it is; 0 unless told"),
-            ("step", "stepsize: a number"),
-            ("batch", "examples per gradient: a number or \"all\" (default)"),
-            ("mirror", MIRROR),
-            ("validation", VALIDATION),
-            ("clip", "longest gradient: \"none\" (default), \"median\" of the cohort's lengths, or a number"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.02,"batch":3,"mirror":{"kind":"smd","rate":5,"steps":3,"batch":2},"validation":"training"}"#,
     };
 }

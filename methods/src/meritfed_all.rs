@@ -27,27 +27,27 @@ use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Site, 
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply, Validation};
-use crate::parts::{BatchSize, Clip, Gradients, MIRROR, Mirror, NOBODY_TO_WEIGH, Search, Simplex, VALIDATION, Weighed, simplex_of};
+use crate::parts::{BatchSize, Clip, Gradients, Mirror, NOBODY_TO_WEIGH, Search, Simplex, Weighed, simplex_of};
 use crate::registry::{Card, Method};
 
 /// Merit-weighted gradients for every client.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct MeritFedAll {
-    /// γ
+    /// γ: stepsize, a number.
     pub step: Positive,
-    /// |Bᵢ|
+    /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// How weights are sought.
+    /// How weights are sought: { kind = "md" | "smd" | "zeroth", rate = ..., steps = 10, batch = "all", width = 0.001, warm = true, average = false, gram = false, damp = { after = 400, by = 10 } }.
     pub mirror: Mirror,
-    /// f̂
+    /// What a target judges by: "held-out" (default), "fresh" (a new batch per question) or "training".
     #[serde(default)]
     pub validation: Validation,
-    /// What is done to long gradients first.
+    /// Longest gradient: "none" (default), "median" of those a target gets, or a number.
     #[serde(default)]
     pub clip: Clip,
-    /// Whom a target works with between scouting rounds; everyone if absent.
+    /// Work with the heaviest only: { keep = 20, first = 100, every = 50 }; everyone is tried in the first 100 rounds and every 50th.
     #[serde(default)]
     pub friends: Option<Friends>,
 }
@@ -95,17 +95,7 @@ impl Method for MeritFedAll {
         name: "meritfed-all",
         about: "MeritFed with every client as a target: a model each, all in one round of messages",
         paper: "after Tupitsa, Horváth, Takáč, Gorbunov 2024",
-        parameters: &[
-            ("step", "stepsize: a number"),
-            ("batch", "examples per gradient: a number or \"all\" (default)"),
-            ("mirror", MIRROR),
-            ("validation", VALIDATION),
-            ("clip", "longest gradient: \"none\" (default), \"median\" of those a target gets, or a number"),
-            (
-                "friends",
-                "work with the heaviest only: { keep = 20, first = 100, every = 50 }; everyone is tried in the first 100 rounds and every 50th",
-            ),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.02,"batch":3,"mirror":{"rate":5,"steps":3},"validation":"training","friends":{"keep":2,"first":2,"every":3}}"#,
     };
 }

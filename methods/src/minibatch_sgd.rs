@@ -7,7 +7,7 @@
 use motet_core::{NonNegative, Positive, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Common, Family, Line, Preset, Recipe, Rule, parameters, text, uniform};
+use crate::local_update::{Common, Family, Line, Preset, Recipe, Rule, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
 use crate::registry::Card;
 
@@ -15,16 +15,16 @@ use crate::registry::Card;
 pub type MinibatchSgd = Family<Settings>;
 
 /// What mini-batch SGD leaves open.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// η
+    /// η: server rate of plain steps, a number, "theory" or a schedule; this or optimiser must be given.
     #[serde(default)]
     pub eta: Option<Schedule<Positive>>,
-    /// Or a server optimiser.
+    /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.
     #[serde(default)]
     pub optimiser: Option<Optimiser>,
-    /// What a client's gradient weighs.
+    /// "uniform" (default) or "examples": by the examples a client worked on.
     #[serde(default = "uniform")]
     pub weights: Weights,
     /// The rest.
@@ -37,7 +37,7 @@ impl Preset for Settings {
         name: "minibatch-sgd",
         about: "one gradient per client and round, and any server optimiser",
         paper: "Robbins, Monro 1951",
-        parameters: parameters![text::ETA, text::OPTIMISER, text::WEIGHTS],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
     const LINE: Line = Line { theta: "(1)", rates: "eta free, gamma does not matter", deploys: "x" };

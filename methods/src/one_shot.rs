@@ -26,15 +26,15 @@ use crate::parts::{Solve, alpha_suits};
 use crate::registry::{Card, Method};
 
 /// One-shot averaging.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct OneShot {
-    /// αᵢ: 1 shares everything, 0 shares nothing.
+    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
-    /// cᵢ
+    /// cᵢ: "minimisers" (Theorem 1, default) or "stationary-points" (Theorem 3).
     #[serde(default)]
     pub weights: Weights,
-    /// How xᵢ* is found.
+    /// Local solves: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -55,11 +55,7 @@ impl Method for OneShot {
         name: "one-shot",
         about: "one round of communication: the weighted average of the local optima",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
-        parameters: &[
-            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
-            ("weights", "\"minimisers\" (Theorem 1, default) or \"stationary-points\" (Theorem 3)"),
-            ("solve", "local solves: { kind = \"gd\" | \"line-search\" | \"newton\" | \"sgd\", to = 1e-6, steps = 100000, ... }"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5}"#,
     };
 }

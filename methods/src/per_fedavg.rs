@@ -22,36 +22,36 @@ use std::num::NonZeroU32;
 use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Rows, Sampling, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, Train, Trained, Weights, average, rows, words};
+use crate::parts::{BatchSize, Train, Trained, Weights, average, rows};
 use crate::registry::{Card, Method};
 
 /// One step of adaptation, federated.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct PerFedavg {
-    /// s
+    /// s: stepsize of the adaptation.
     pub inner_step: Positive,
-    /// b
+    /// b: stepsize of local training.
     pub step: Positive,
-    /// How line 4 is done.
+    /// "hf" (default): differences of gradients; "fo": first order; "exact": Hessian-vector products.
     #[serde(default)]
     pub variant: Variant,
-    /// δ(1 + |y|)⁻¹ of "hf".
+    /// Relative distance of the differences of "hf" (default 0.001).
     #[serde(default = "thousandth")]
     pub difference: Positive,
-    /// Local steps.
+    /// Local steps per round (default 1).
     #[serde(default = "once")]
     pub steps: NonZeroU32,
-    /// Steps of adaptation at deployment.
+    /// Steps of adaptation at deployment (default 1).
     #[serde(default = "once")]
     pub adapt: NonZeroU32,
-    /// |B₁| = |B₂| = |B₃|
+    /// Examples per gradient: a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// S
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
-    /// wᵢ
+    /// wᵢ: "uniform" (default) or "examples": what a client's model counts for in the mean.
     #[serde(default = "Weights::uniform")]
     pub weights: Weights,
 }
@@ -82,17 +82,7 @@ impl Method for PerFedavg {
         name: "per-fedavg",
         about: "a shared model from which one gradient step is a good personal one",
         paper: "Fallah, Mokhtari, Ozdaglar 2020",
-        parameters: &[
-            ("inner_step", "stepsize of the adaptation"),
-            words::STEP,
-            ("variant", "\"hf\" (default): differences of gradients; \"fo\": first order; \"exact\": Hessian-vector products"),
-            ("difference", "relative distance of the differences of \"hf\" (default 0.001)"),
-            ("steps", "local steps per round (default 1)"),
-            ("adapt", "steps of adaptation at deployment (default 1)"),
-            words::BATCH,
-            words::SAMPLING,
-            words::WEIGHTS,
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"inner_step":0.1,"step":0.2,"steps":2,"batch":2,"sampling":{"clients":2}}"#,
     };
 }

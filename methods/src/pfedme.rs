@@ -20,32 +20,32 @@ use std::num::NonZeroU32;
 use motet_core::{Abort, Algorithm, ClientId, Deployment, Meter, Positive, Round, Rows, Sampling, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
+use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average};
 use crate::registry::{Card, Method};
 
 /// Moreau envelopes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Pfedme {
-    /// λ
+    /// λ: how strongly personal models are held near the shared one, above 0.
     pub lambda: Positive,
-    /// s
+    /// s: stepsize of the client's copy of the shared model; step x lambda below 2.
     pub step: Positive,
-    /// R, or epochs.
+    /// R: local steps per round, a number, or { epochs = n }; default one epoch.
     #[serde(default = "Amount::one_epoch")]
     pub steps: Amount,
-    /// The step of line 3.
+    /// Stepsize of the proximal problem.
     pub inner_step: Positive,
-    /// How many of them.
+    /// Gradient steps on each proximal problem (default 5).
     #[serde(default = "five")]
     pub inner_steps: NonZeroU32,
-    /// β
+    /// β: what the mean change is multiplied with (default 1).
     #[serde(default = "one")]
     pub beta: Positive,
-    /// |B|
+    /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// S
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
 }
@@ -64,16 +64,7 @@ impl Method for Pfedme {
         name: "pfedme",
         about: "the shared model descends on Moreau envelopes, clients deploy proximal points",
         paper: "Dinh, Tran, Nguyen 2020",
-        parameters: &[
-            ("lambda", "how strongly personal models are held near the shared one, above 0"),
-            ("step", "stepsize of the client's copy of the shared model; step x lambda below 2"),
-            words::STEPS,
-            ("inner_step", "stepsize of the proximal problem"),
-            ("inner_steps", "gradient steps on each proximal problem (default 5)"),
-            ("beta", "what the mean change is multiplied with (default 1)"),
-            words::BATCH,
-            words::SAMPLING,
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"lambda":1.0,"step":0.3,"steps":3,"inner_step":0.2,"batch":2,"sampling":{"clients":2}}"#,
     };
 }

@@ -1,6 +1,6 @@
 //! The one list of methods, and the border between names and types.
 
-use motet_core::Study;
+use motet_core::{Parameters, Study};
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub trait Method: Study + Clone + Serialize + DeserializeOwned {
 }
 
 /// A method in a few words.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Card {
     /// As in `kind = "…"`.
     pub name: &'static str,
@@ -19,8 +19,8 @@ pub struct Card {
     pub about: &'static str,
     /// Where it comes from.
     pub paper: &'static str,
-    /// Parameter → what it does and its default.
-    pub parameters: &'static [(&'static str, &'static str)],
+    /// What may be written beside `kind`: the doc comments of the struct's fields.
+    pub parameters: Parameters,
     /// The parameters that have no default, as JSON, with sensible values.
     pub example: &'static str,
 }

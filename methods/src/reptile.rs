@@ -8,7 +8,7 @@
 use motet_core::{NonNegative, Positive, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, parameters, text, uniform};
+use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
 use crate::registry::Card;
 
@@ -16,23 +16,23 @@ use crate::registry::Card;
 pub type Reptile = Family<Settings>;
 
 /// What Reptile leaves open.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// γ
+    /// γ: client rate, also of the adaptation.
     pub gamma: NonNegative,
-    /// K
+    /// K: gradients per client and round.
     pub steps: std::num::NonZeroU32,
-    /// η
+    /// η: server rate of plain steps, a number, "theory" or a schedule; this or optimiser must be given.
     #[serde(default)]
     pub eta: Option<Schedule<Positive>>,
-    /// Or a server optimiser.
+    /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.
     #[serde(default)]
     pub optimiser: Option<Optimiser>,
-    /// Steps before a client deploys; K unless told.
+    /// Steps a client takes from the shared model before it deploys (default: as in training).
     #[serde(default)]
     pub adapt: Option<u32>,
-    /// What qᵢ weighs.
+    /// "uniform" (default) or "examples": by the examples a client worked on.
     #[serde(default = "uniform")]
     pub weights: Weights,
     /// The rest.
@@ -45,14 +45,7 @@ impl Preset for Settings {
         name: "reptile",
         about: "K local steps and a server rate of its own; clients adapt by K steps before they deploy",
         paper: "Nichol, Achiam, Schulman 2018",
-        parameters: parameters![
-            ("gamma", "client rate, also of the adaptation"),
-            ("steps", "K: gradients per client and round"),
-            text::ETA,
-            text::OPTIMISER,
-            text::ADAPT,
-            text::WEIGHTS,
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"gamma":0.1,"steps":3,"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
     const LINE: Line = Line { theta: "1:K", rates: "gamma, eta free", deploys: "x after K steps" };

@@ -67,53 +67,52 @@ mod walk;
 
 pub use kind::{Kind, Personal};
 pub use messages::{Ask, Client, Reply, Server};
-pub(crate) use settings::parameters;
 pub use settings::{Coin, Controls, Participation, Setting, Steps, Target, Variant};
 
 /// Scafflix itself.
 pub type Scafflix = Family<Personal>;
 
 /// The algorithm of all three.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields, bound(serialize = "", deserialize = ""))]
 pub struct Family<K: Kind> {
     /// What only one of them has.
     #[serde(flatten)]
     pub kind: K,
-    /// γᵢ
+    /// γᵢ: stepsize, a number, or "theory" (default): 1/A_i, A_i = L_i for exact gradients.
     #[serde(default = "settings::theory")]
     pub step: Rate<Positive>,
-    /// Multiplies the γᵢ of theory.
+    /// Multiplies the stepsize of theory (default 1).
     #[serde(default = "settings::one")]
     pub scale: Positive,
-    /// p
+    /// p: chance of communication after a step, a number, or "theory" (default): sqrt((1 + omega) min step_i mu_i), omega = 0 without compressor.
     #[serde(default = "settings::theory")]
     pub p: Rate<Probability>,
-    /// How long clients work alone.
+    /// "geometric" (default), or for tests and ablations { every = k }: exactly k steps per round.
     #[serde(default)]
     pub coin: Coin,
-    /// Examples per gradient; all if absent.
+    /// Examples per gradient, drawn without replacement (default: all).
     #[serde(default)]
     pub batch: Option<u32>,
-    /// How small Ψ is to become despite noise.
+    /// { eps = 1e-3, noise = C }: steps at most eps mu/(2 C_i), which bring Psi below eps despite noise (default: none).
     #[serde(default)]
     pub target: Option<Target>,
-    /// x⁰
+    /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// hᵢ⁰
+    /// hᵢ⁰: control variates at the start, "zero" (default) or "projected-gradients" (one more exchange).
     #[serde(default)]
     pub h0: Controls,
-    /// Who takes part; everyone if absent.
+    /// { clients = c, variant = "tracked" | "author" }; author resets h in every round (default: everyone).
     #[serde(default)]
     pub participation: Option<Participation>,
-    /// Cᵢ; everything is sent in full if absent.
+    /// Cᵢ: compresses what clients send, as { kind = "rand-k", k = 0.2 }; bernoulli, qsgd or natural; or a list with one for each client (default: none).
     #[serde(default)]
     pub compressor: Option<Compressors>,
-    /// When the steps fall, by its client factor.
+    /// The steps fall on a plateau of the loss: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, ... } (default: none).
     #[serde(default)]
     pub decay: Option<Decay>,
-    /// How xᵢ* is found.
+    /// Local solves: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
     #[serde(default)]
     pub solve: Solve,
 }

@@ -9,10 +9,10 @@ use motet_core::{Fraction, PerClient};
 use serde::{Deserialize, Serialize};
 
 use crate::registry::Card;
-use crate::scafflix::{Family, Kind, Steps, parameters};
+use crate::scafflix::{Family, Kind, Steps};
 
 /// Scaffnew has no parameters of its own.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, motet_core::Documented)]
 pub struct Plain {}
 
 impl Kind for Plain {
@@ -20,7 +20,7 @@ impl Kind for Plain {
         name: "scaffnew",
         about: "local training with control variates, one stepsize for all (ProxSkip)",
         paper: "Mishchenko, Malinovsky, Stich, Richtárik 2022",
-        parameters: parameters![],
+        parameters: <Family<Self> as motet_core::Documented>::PARAMETERS,
         example: "{}",
     };
 

@@ -17,28 +17,28 @@
 use motet_core::{Abort, Algorithm, ClientId, Deployment, Mean, Positive, Round, Sampling, Site, Study, Unsuitable, Vector, message, wire};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Amount, BatchSize, LocalSteps, words};
+use crate::parts::{Amount, BatchSize, LocalSteps};
 use crate::registry::{Card, Method};
 
 /// Local steps with control variates.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Scaffold {
-    /// s
+    /// s: stepsize of local training.
     pub step: Positive,
-    /// η
+    /// η: what the mean change is multiplied with (default 1).
     #[serde(default = "one")]
     pub server_step: Positive,
-    /// K, or epochs.
+    /// K: local steps per round, a number, or { epochs = n }; default one epoch.
     #[serde(default = "Amount::one_epoch")]
     pub steps: Amount,
-    /// |B|
+    /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// S
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
-    /// How cᵢ is renewed.
+    /// How control variates are renewed: "difference" (option II, default) or "gradient" (option I).
     #[serde(default)]
     pub control: Control,
 }
@@ -63,14 +63,7 @@ impl Method for Scaffold {
         name: "scaffold",
         about: "local steps whose drift is corrected by control variates, any sampling of clients",
         paper: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh 2020",
-        parameters: &[
-            words::STEP,
-            ("server_step", "what the mean change is multiplied with (default 1)"),
-            words::STEPS,
-            words::BATCH,
-            words::SAMPLING,
-            ("control", "how control variates are renewed: \"difference\" (option II, default) or \"gradient\" (option I)"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
     };
 }

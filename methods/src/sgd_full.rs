@@ -14,26 +14,26 @@ use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Site, 
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
-use crate::parts::robust::{AGGREGATORS, Aggregator};
+use crate::parts::robust::Aggregator;
 use crate::parts::{BatchSize, Clip, gather_gradients, target_suits};
 use crate::registry::{Card, Method};
 
 /// Everyone counts the same.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct SgdFull {
-    /// Whose model it is.
+    /// The client whose model it is (default 0).
     #[serde(default)]
     pub target: u32,
-    /// γ
+    /// γ: stepsize, a number.
     pub step: Positive,
-    /// |Bᵢ|
+    /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// A
+    /// A: { kind = "mean" } (default), { kind = "median" }, { kind = "trimmed-mean", liars = 20 }, { kind = "krum", liars = 20 } or { kind = "geometric-median" }.
     #[serde(default)]
     pub aggregator: Aggregator,
-    /// What is done to long gradients first.
+    /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.
     #[serde(default)]
     pub clip: Clip,
 }
@@ -43,13 +43,7 @@ impl Method for SgdFull {
         name: "sgd-full",
         about: "one target's model from the plain or robust mean of everyone's gradients",
         paper: "the baseline of Tupitsa, Horváth, Takáč, Gorbunov 2024",
-        parameters: &[
-            ("target", "the client whose model it is; 0 unless told"),
-            ("step", "stepsize: a number"),
-            ("batch", "examples per gradient: a number or \"all\" (default)"),
-            ("aggregator", AGGREGATORS),
-            ("clip", "longest gradient: \"none\" (default), \"median\" of the cohort's lengths, or a number"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.005,"batch":3}"#,
     };
 }

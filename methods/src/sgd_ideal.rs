@@ -18,18 +18,18 @@ use crate::parts::{BatchSize, target_suits};
 use crate::registry::{Card, Method};
 
 /// The target and its like.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct SgdIdeal {
-    /// Whose model it is.
+    /// The client whose model it is (default 0).
     #[serde(default)]
     pub target: u32,
-    /// γ
+    /// γ: stepsize, a number.
     pub step: Positive,
-    /// |Bᵢ|
+    /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// G
+    /// G: the clients that have the target's distribution, the target among them, [0, 1, 2].
     pub friends: Vec<u32>,
 }
 
@@ -38,12 +38,7 @@ impl Method for SgdIdeal {
         name: "sgd-ideal",
         about: "one target's model from the mean gradient of those who are known to be like it",
         paper: "the baseline of Tupitsa, Horváth, Takáč, Gorbunov 2024",
-        parameters: &[
-            ("target", "the client whose model it is; 0 unless told"),
-            ("step", "stepsize: a number"),
-            ("batch", "examples per gradient: a number or \"all\" (default)"),
-            ("friends", "the clients that have the target's distribution, the target among them: [0, 1, 2]"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.02,"batch":3,"friends":[0]}"#,
     };
 }

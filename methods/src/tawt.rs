@@ -23,21 +23,21 @@ use crate::parts::{
 use crate::registry::{Card, Method};
 
 /// Weights by cosines.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Tawt {
-    /// Whose model it is.
+    /// The client whose model it is (default 0).
     #[serde(default)]
     pub target: u32,
-    /// γ
+    /// γ: stepsize, a number.
     pub step: Positive,
-    /// |Bᵢ|
+    /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// c
+    /// c: how fast weights move; 100 times the step unless told.
     #[serde(default)]
     pub rate: Option<NonNegative>,
-    /// What is done to long gradients first.
+    /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.
     #[serde(default)]
     pub clip: Clip,
 }
@@ -47,13 +47,7 @@ impl Method for Tawt {
         name: "tawt",
         about: "gradients weighted by a running product of their cosines with the target's",
         paper: "Chen, Crammer, He, Roth, Su 2021",
-        parameters: &[
-            ("target", "the client whose model it is; 0 unless told"),
-            ("step", "stepsize: a number"),
-            ("batch", "examples per gradient: a number or \"all\" (default)"),
-            ("rate", "how fast weights move; 100 times the step unless told"),
-            ("clip", "longest gradient: \"none\" (default), \"median\" of the cohort's lengths, or a number"),
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.02,"batch":3}"#,
     };
 }

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use motet_methods::{Card, EachMethod, Method, each_method};
+use motet_core::kind::{NameTaken, Takes};
+use motet_core::{Card, Kind, Kinds};
+use motet_methods::parts::compress::{AnyCompressor, COMPRESSORS};
+use motet_methods::{Card as MethodCard, EachMethod, Method, each_method};
+use motet_problems::{AnyModel, AnySource, AnySplit, MODELS, SOURCES, SPLITS};
 use serde_json::Value;
 
 use crate::method::AnyMethod;
@@ -12,19 +16,28 @@ use crate::method::AnyMethod;
 /// ```
 /// use motet::Catalogue;
 /// use motet::methods::flix::Flix;
-/// let mine = Catalogue::empty().method::<Flix>();
-/// assert_eq!(mine.methods().map(|card| card.name).collect::<Vec<_>>(), ["flix"]);
+/// let few = Catalogue::without_methods().method::<Flix>();
+/// assert_eq!(few.methods().map(|card| card.name).collect::<Vec<_>>(), ["flix"]);
 /// assert!(Catalogue::standard().methods().count() > 30);
 /// ```
 #[derive(Clone)]
 pub struct Catalogue {
     methods: Vec<MethodKind>,
+    sources: Kinds<dyn AnySource>,
+    splits: Kinds<dyn AnySplit>,
+    models: Kinds<dyn AnyModel>,
+    compressors: Kinds<dyn AnyCompressor>,
+}
+
+/// What a catalogue holds is understood on this thread while this lives.
+pub struct Entered {
+    _kinds: [motet_core::kind::Entered; 4],
 }
 
 /// A method that experiment files can name, and how its parameters are read.
 #[derive(Clone, Copy)]
 struct MethodKind {
-    card: &'static Card,
+    card: &'static MethodCard,
     read: fn(&Value) -> Result<Arc<dyn AnyMethod>, Misread>,
 }
 
@@ -45,36 +58,101 @@ pub enum Misread {
 }
 
 impl Catalogue {
-    /// With nothing in it.
-    pub fn empty() -> Self {
-        Self { methods: vec![] }
+    /// Our sources, splits, models and compressors, and no method.
+    pub fn without_methods() -> Self {
+        Self { methods: vec![], sources: SOURCES.clone(), splits: SPLITS.clone(), models: MODELS.clone(), compressors: COMPRESSORS.clone() }
     }
 
-    /// Every method of ours.
+    /// Everything of ours.
     pub fn standard() -> Self {
-        let mut all = Self::empty();
+        let mut all = Self::without_methods();
         each_method(&mut all);
         all
     }
 
-    /// The same, and a method of one's own under the name on its card; it takes the place of one of that name.
+    /// The same, and a method of one's own under the name on its card.
+    ///
+    /// # Panics
+    /// If there is a method of that name already: experiment files could not tell them apart. So it is with the others below.
     pub fn method<M: Method>(mut self) -> Self {
         self.add::<M>();
         self
     }
 
+    /// The same, and a source of one's own.
+    pub fn source<S: Kind>(mut self) -> Self
+    where
+        dyn AnySource: Takes<S>,
+    {
+        unique(self.sources.add::<S>());
+        self
+    }
+
+    /// The same, and a split of one's own.
+    pub fn split<S: Kind>(mut self) -> Self
+    where
+        dyn AnySplit: Takes<S>,
+    {
+        unique(self.splits.add::<S>());
+        self
+    }
+
+    /// The same, and a model of one's own.
+    pub fn model<M: Kind>(mut self) -> Self
+    where
+        dyn AnyModel: Takes<M>,
+    {
+        unique(self.models.add::<M>());
+        self
+    }
+
+    /// The same, and a compressor of one's own.
+    pub fn compressor<C: Kind>(mut self) -> Self
+    where
+        dyn AnyCompressor: Takes<C>,
+    {
+        unique(self.compressors.add::<C>());
+        self
+    }
+
     fn add<M: Method>(&mut self) {
-        self.methods.retain(|kind| kind.card.name != M::CARD.name);
+        unique(if self.card(M::CARD.name).is_some() { Err(NameTaken(M::CARD.name)) } else { Ok(()) });
         self.methods.push(MethodKind { card: &M::CARD, read: read::<M> });
     }
 
+    /// Sources, splits, models and compressors are read by what this catalogue has, on this thread and until the guard is
+    /// dropped. [`Experiment::of`](crate::config::Experiment::of) does so by itself.
+    pub fn enter(&self) -> Entered {
+        Entered { _kinds: [self.sources.enter(), self.splits.enter(), self.models.enter(), self.compressors.enter()] }
+    }
+
+    /// The cards of all sources.
+    pub fn sources(&self) -> impl Iterator<Item = &Card> {
+        self.sources.cards()
+    }
+
+    /// The cards of all splits.
+    pub fn splits(&self) -> impl Iterator<Item = &Card> {
+        self.splits.cards()
+    }
+
+    /// The cards of all models.
+    pub fn models(&self) -> impl Iterator<Item = &Card> {
+        self.models.cards()
+    }
+
+    /// The cards of all compressors.
+    pub fn compressors(&self) -> impl Iterator<Item = &Card> {
+        self.compressors.cards()
+    }
+
     /// The cards of all methods, in the order they were added.
-    pub fn methods(&self) -> impl Iterator<Item = &'static Card> {
+    pub fn methods(&self) -> impl Iterator<Item = &'static MethodCard> {
         self.methods.iter().map(|kind| kind.card)
     }
 
     /// The card of one method.
-    pub fn card(&self, name: &str) -> Option<&'static Card> {
+    pub fn card(&self, name: &str) -> Option<&'static MethodCard> {
         self.methods().find(|card| card.name == name)
     }
 
@@ -87,7 +165,7 @@ impl Catalogue {
     /// Has a method this parameter?
     pub(crate) fn knows(&self, method: &str, parameter: &str) -> bool {
         let first = parameter.split('.').next().unwrap_or(parameter);
-        self.card(method).is_some_and(|card| card.parameters.iter().any(|(name, _)| *name == first))
+        self.card(method).is_some_and(|card| card.parameters.names().any(|name| name == first))
     }
 }
 
@@ -106,6 +184,12 @@ impl EachMethod for Catalogue {
 impl std::fmt::Debug for Catalogue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.methods().map(|card| card.name)).finish()
+    }
+}
+
+fn unique(added: Result<(), NameTaken>) {
+    if let Err(taken) = added {
+        panic!("{taken}");
     }
 }
 

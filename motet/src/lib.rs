@@ -33,7 +33,7 @@ mod simulate;
 mod stream;
 mod tuning;
 
-pub use catalogue::{Catalogue, Misread};
+pub use catalogue::{Catalogue, Entered, Misread};
 pub use clients::{Clients, Function};
 pub use digest::digest;
 pub use error::Error;

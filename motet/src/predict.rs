@@ -121,7 +121,7 @@ fn read(path: &Path, bytes: &[u8], client: Option<u32>) -> Result<(Passport, Vec
 fn libsvm(data: &Path, features: u64) -> Result<Matrix, Error> {
     let source: Source = serde_json::from_value(json!({ "kind": "libsvm", "path": data, "features": features, "labels": "numbers" }))
         .map_err(|e| wrong(data, e))?;
-    let Source::Libsvm(source) = source else { return Err(wrong(data, "not LIBSVM text")) };
+    let Some(source) = source.downcast::<motet_problems::source::Libsvm>() else { return Err(wrong(data, "not LIBSVM text")) };
     let (dataset, _) = source.open(&motet_problems::Folders::beside(Path::new(""))).map_err(|e| Error::Unknown(e.to_string()))?;
     Ok(dataset.features)
 }

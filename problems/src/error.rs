@@ -141,6 +141,9 @@ pub enum ProblemError {
     /// The model does not go with the data.
     #[error("[problem] {0}")]
     Model(#[from] ModelError),
+    /// What a source or a split from outside of the repository says.
+    #[error("[problem] {0}")]
+    Own(#[from] Box<dyn std::error::Error + Send + Sync>),
     /// A section that does not go with the source.
     #[error("[problem] {section}: source `{kind}` brings its own clients and functions; leave `{section}` out")]
     Superfluous {

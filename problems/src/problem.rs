@@ -262,7 +262,7 @@ impl Stock {
     fn dealt(config: &ProblemConfig, dataset: Dataset, inputs: Vec<Input>, run: u64) -> Result<Dealt, ProblemError> {
         let split = match &config.split {
             Some(split) => split.clone(),
-            None if dataset.keys.is_some() => Split::Natural(Natural::default()),
+            None if dataset.keys.is_some() => Split::new(Natural::default()),
             None => return Err(ProblemError::Missing { section: "split", kind: config.source.name() }),
         };
         Dealt::new(dataset, inputs, &split, config, run)

@@ -1,10 +1,8 @@
 //! `motet list`: what there is, one line each.
 
 use clap::{Args, ValueEnum};
-use motet::core::Card;
+use motet::core::{Card, Parameters};
 use motet::methods::local_update;
-use motet::methods::parts::compress::COMPRESSORS;
-use motet::problems::{MODELS, SOURCES, SPLITS};
 use serde_json::{Value, json};
 
 use super::console::Console;
@@ -33,29 +31,37 @@ impl What {
     fn entries(self, catalogue: &Catalogue) -> Vec<Value> {
         match self {
             What::Methods => catalogue.methods().map(method).collect(),
-            What::Sources => cards(SOURCES),
-            What::Models => cards(MODELS),
-            What::Splits => cards(SPLITS),
-            What::Compressors => cards(COMPRESSORS),
+            What::Sources => cards(catalogue.sources()),
+            What::Models => cards(catalogue.models()),
+            What::Splits => cards(catalogue.splits()),
+            What::Compressors => cards(catalogue.compressors()),
             What::Experiments => EXPERIMENTS.iter().map(|b| json!({ "name": b.name, "about": about(b.text) })).collect(),
         }
     }
 }
 
 fn method(card: &motet::methods::Card) -> Value {
-    let mut entry = json!({ "name": card.name, "about": card.about, "paper": card.paper, "parameters": table(card.parameters) });
+    let mut entry = json!({ "name": card.name, "about": card.about, "paper": card.paper, "parameters": table(card.parameters), "types": types(card.parameters) });
     if let Some(line) = local_update::line(card.name) {
         entry["local_update"] = json!(line);
     }
     entry
 }
 
-fn cards(cards: &[Card]) -> Vec<Value> {
-    cards.iter().map(|c| json!({ "name": c.name, "about": c.about, "parameters": table(c.parameters) })).collect()
+fn cards<'a>(cards: impl Iterator<Item = &'a Card>) -> Vec<Value> {
+    let entry = |c: &Card| json!({ "name": c.name, "about": c.about, "parameters": table(c.parameters), "types": types(c.parameters) });
+    cards.map(entry).collect()
 }
 
-fn table(parameters: &[(&str, &str)]) -> Value {
-    parameters.iter().map(|(name, about)| ((*name).to_owned(), json!(about))).collect::<serde_json::Map<_, _>>().into()
+/// Parameter → what people should know.
+fn table(parameters: Parameters) -> Value {
+    parameters.iter().map(|p| (p.name.to_owned(), json!(p.about))).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// Parameter → what programs should know.
+fn types(parameters: Parameters) -> Value {
+    let told = |p: &motet::core::Parameter| (p.name.to_owned(), json!({ "type": p.kind, "optional": p.optional }));
+    parameters.iter().map(told).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// The `about` line of an experiment file.

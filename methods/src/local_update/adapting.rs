@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use motet_core::{Fraction, NonNegative, Positive, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Common, Line, Preset, Recipe, Rule, Theta, fifth, parameters, text, uniform};
+use super::{Amount, Common, Line, Preset, Recipe, Rule, Theta, fifth, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
 use crate::registry::Card;
 
@@ -24,27 +24,27 @@ pub trait Order: Clone + Debug + Send + Sync + 'static {
 }
 
 /// What they leave open.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields, bound = "")]
 pub struct Adapting<O> {
-    /// γ
+    /// γ: client rate, also of the adaptation.
     pub gamma: NonNegative,
-    /// m
+    /// m: steps of adaptation in training (default 1).
     #[serde(default = "once")]
     pub inner: NonZeroU32,
-    /// η
+    /// η: server rate of plain steps, a number, "theory" or a schedule; this or optimiser must be given.
     #[serde(default)]
     pub eta: Option<Schedule<Positive>>,
-    /// Or a server optimiser.
+    /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.
     #[serde(default)]
     pub optimiser: Option<Optimiser>,
-    /// Share of the examples kept for the outer gradient.
+    /// Share of each client's examples kept for the outer gradient (default 0.2).
     #[serde(default = "fifth")]
     pub hold: Fraction,
-    /// Steps before a client deploys; m unless told.
+    /// Steps a client takes from the shared model before it deploys (default: as in training).
     #[serde(default)]
     pub adapt: Option<u32>,
-    /// What qᵢ weighs.
+    /// "uniform" (default) or "examples": by the examples a client worked on.
     #[serde(default = "uniform")]
     pub weights: Weights,
     /// The rest.
@@ -63,15 +63,7 @@ impl<O: Order> Preset for Adapting<O> {
         name: O::NAME,
         about: O::ABOUT,
         paper: "Finn, Abbeel, Levine 2017",
-        parameters: parameters![
-            ("gamma", "client rate, also of the adaptation"),
-            text::INNER,
-            text::ETA,
-            text::OPTIMISER,
-            text::HOLD,
-            text::ADAPT,
-            text::WEIGHTS,
-        ],
+        parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"gamma":0.1,"inner":2,"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
     const LINE: Line = Line { theta: O::THETA, rates: "gamma, eta free", deploys: "x after m steps" };

@@ -33,54 +33,23 @@ pub struct Line {
 }
 
 /// What every member has.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, motet_core::Documented)]
 pub struct Common {
-    /// Examples per gradient.
+    /// Examples per gradient: a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// Where a batch comes from.
+    /// Batches: "fresh" (default, no example twice in a batch), "replacement" or "passes" (shuffled, one after the other).
     #[serde(default)]
     pub draw: Draw,
-    /// Who takes part.
+    /// "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
-    /// x⁰
+    /// x⁰: "model" (default), "zeros" or "ones".
     #[serde(default)]
     pub start: Start,
-    /// What becomes of a gradient before a local step.
+    /// What becomes of a gradient before a local step: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps).
     #[serde(default)]
     pub local: Direction,
-}
-
-/// A card's parameters: those of one member, then those of all.
-macro_rules! parameters {
-    ($($own:expr),* $(,)?) => {
-        &[
-            $($own,)*
-            ("batch", "examples per gradient: a number or \"all\" (default)"),
-            ("draw", "batches: \"fresh\" (default, no example twice in a batch), \"replacement\" or \"passes\" (shuffled, one after the other)"),
-            ("sampling", "\"everyone\" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }"),
-            ("start", "\"model\" (default), \"zeros\" or \"ones\""),
-            $crate::parts::LOCAL,
-        ]
-    };
-}
-pub(crate) use parameters;
-
-/// The texts of parameters that several members have.
-pub(crate) mod text {
-    pub(crate) const GAMMA: (&str, &str) =
-        ("gamma", "client rate: a number from 0, or { kind = \"inverse\" | \"staircase\" | \"cosine\", start = ..., ... }");
-    pub(crate) const STEPS: (&str, &str) = ("steps", "K: gradients per client and round, or { epochs = n }");
-    pub(crate) const ETA: (&str, &str) =
-        ("eta", "server rate of plain steps: a number, \"theory\" or a schedule; this or optimiser must be given");
-    pub(crate) const OPTIMISER: (&str, &str) =
-        ("optimiser", "{ kind = \"sgd\" | \"momentum\" | \"adam\" | \"adagrad\" | \"yogi\", step = number or schedule, ... }");
-    pub(crate) const WEIGHTS: (&str, &str) = ("weights", "\"uniform\" (default) or \"examples\": by the examples a client worked on");
-    pub(crate) const HOLD: (&str, &str) = ("hold", "share of each client's examples kept for the outer gradient (default 0.2)");
-    pub(crate) const INNER: (&str, &str) = ("inner", "m: steps of adaptation in training (default 1)");
-    pub(crate) const ADAPT: (&str, &str) =
-        ("adapt", "steps a client takes from the shared model before it deploys (default: as in training)");
 }
 
 /// The algorithm of all members.

@@ -5,10 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::schedule::power;
 
-/// The card's line of the key `local`.
-pub const LOCAL: (&str, &str) =
-    ("local", "of local steps: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps)");
-
 /// How local steps differ from plain ones; by default they do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

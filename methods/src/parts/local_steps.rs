@@ -82,23 +82,6 @@ impl LocalSteps {
     }
 }
 
-/// The words of parameters that many methods have, for their cards.
-pub mod words {
-    /// The stepsize of local training.
-    pub const STEP: (&str, &str) = ("step", "stepsize of local training");
-    /// How much local training.
-    pub const STEPS: (&str, &str) = ("steps", "local steps per round: a number, or { epochs = n }; default one epoch");
-    /// Examples per gradient.
-    pub const BATCH: (&str, &str) = ("batch", "examples per gradient: a number or \"all\" (default)");
-    /// Who takes part.
-    pub const SAMPLING: (&str, &str) = (
-        "sampling",
-        "\"everyone\" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }",
-    );
-    /// What a client counts for.
-    pub const WEIGHTS: (&str, &str) = ("weights", "\"uniform\" (default) or \"examples\": what a client's model counts for in the mean");
-}
-
 impl Serialize for Amount {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {

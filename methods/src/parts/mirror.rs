@@ -85,13 +85,6 @@ fn yes() -> bool {
     true
 }
 
-/// For cards.
-pub const MIRROR: &str = "how weights are sought: { kind = \"md\" | \"smd\" | \"zeroth\", rate = ..., steps = 10, batch = \"all\", \
-     width = 0.001, warm = true, average = false, gram = false, damp = { after = 400, by = 10 } }";
-
-/// For cards.
-pub const VALIDATION: &str = "what a target judges by: \"held-out\" (default), \"fresh\" (a new batch per question) or \"training\"";
-
 impl Mirror {
     /// A search that begins with these weights.
     pub fn search(&self, from: Simplex, round: u64) -> Search<'_> {

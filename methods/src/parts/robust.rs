@@ -31,10 +31,6 @@ impl Default for Aggregator {
     }
 }
 
-/// For cards.
-pub const AGGREGATORS: &str = "{ kind = \"mean\" } (default), { kind = \"median\" }, { kind = \"trimmed-mean\", liars = 20 }, \
-     { kind = \"krum\", liars = 20 } or { kind = \"geometric-median\" }";
-
 impl Aggregator {
     /// The aggregate of one or more vectors.
     pub fn of(&self, rows: &[Vector]) -> Vector {

@@ -6,11 +6,11 @@ use motet_core::{Fraction, PerClient};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::settings::{Setting, Steps, parameters};
+use super::settings::{Setting, Steps};
 use crate::registry::Card;
 
 /// What tells the three methods apart.
-pub trait Kind: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
+pub trait Kind: motet_core::Documented + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Its card.
     const CARD: Card;
     /// αᵢ, if not 1 for all.
@@ -22,11 +22,11 @@ pub trait Kind: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'st
 }
 
 /// Scafflix's own parameters.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 pub struct Personal {
-    /// αᵢ: 1 shares everything, 0 shares nothing.
+    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
-    /// Steps and p of the paper, or of its released code.
+    /// "paper" (default), or "author": the released convex code's step αᵢ²/Lα, plain mean and p = 1/sqrt(mean L/mean mu).
     #[serde(default)]
     pub setting: Setting,
 }
@@ -36,13 +36,7 @@ impl Kind for Personal {
         name: "scafflix",
         about: "local training with control variates on FLIX mixtures: both accelerate communication",
         paper: "Yi, Condat, Richtárik 2023",
-        parameters: parameters![
-            ("alpha", "share of the common model in each client's own: a number, or { per_client = [...] }"),
-            (
-                "setting",
-                "\"paper\" (default), or \"author\": the released convex code's step a_i^2/La, plain mean and p = 1/sqrt(mean L/mean mu)"
-            ),
-        ],
+        parameters: <super::Family<Self> as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5}"#,
     };
 

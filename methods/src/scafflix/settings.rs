@@ -11,28 +11,6 @@ pub(super) fn one() -> Positive {
     Positive::new(1.0).expect("1 is positive")
 }
 
-/// A card's parameters: those of one method, then those of all three.
-macro_rules! parameters {
-    ($($own:expr),* $(,)?) => {
-        &[
-            $($own,)*
-            ("step", "stepsize: a number, or \"theory\" (default): 1/A_i, A_i = L_i for exact gradients"),
-            ("scale", "multiplies the stepsize of theory (default 1)"),
-            ("p", "chance of communication after a step: a number, or \"theory\" (default): sqrt((1 + omega) min step_i mu_i), omega = 0 without compressor"),
-            ("coin", "\"geometric\" (default), or for tests and ablations { every = k }: exactly k steps per round"),
-            ("batch", "examples per gradient, drawn without replacement (default: all)"),
-            ("target", "{ eps = 1e-3, noise = C }: steps at most eps mu/(2 C_i), which bring Psi below eps despite noise (default: none)"),
-            ("start", "\"model\" (default), \"zeros\", \"ones\" or \"one-shot\" (average of the local optima)"),
-            ("h0", "control variates at the start: \"zero\" (default) or \"projected-gradients\" (one more exchange)"),
-            ("participation", "{ clients = c, variant = \"tracked\" | \"author\" }; author resets h in every round (default: everyone)"),
-            ("compressor", "of what clients send: { kind = \"rand-k\", k = 0.2 }; bernoulli, qsgd or natural; or a list with one for each client (default: none)"),
-            ("decay", "the steps fall on a plateau of the loss: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, ... } (default: none)"),
-            ("solve", "local solves: { kind = \"gd\" | \"newton\", to = 1e-6, steps = 100000 }"),
-        ]
-    };
-}
-pub(crate) use parameters;
-
 /// Whose steps and p.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

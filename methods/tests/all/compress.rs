@@ -1,7 +1,7 @@
 //! Compressors: mean and variance as stated, and bits as booked.
 
 use motet_core::{ClientId, Precision, Reader, Rng, Seed, Vector, Wire};
-use motet_methods::parts::compress::{Compress, Compressor, Compressors, Key, Packed, Turn};
+use motet_methods::parts::compress::{COMPRESSORS, Compress, Compressor, Compressors, Key, Packed, Turn};
 use proptest::prelude::*;
 
 fn compressor(json: &str) -> Compressor {
@@ -132,6 +132,19 @@ fn bits_are_what_the_specification_counts() {
     assert_eq!(bits(r#"{"kind":"natural"}"#, wide), 100 * 12);
     assert_eq!(bits(r#"{"kind":"natural"}"#, narrow.clone()), 100 * 9);
     assert_eq!(bits(r#"{"kind":"rand-k","k":20}"#, narrow), 20 * 32);
+}
+
+#[test]
+fn every_compressor_of_the_list_is_tested_and_written_as_it_was_read() {
+    let tested: std::collections::BTreeSet<&str> = every().iter().map(Compressor::name).collect();
+    assert_eq!(tested, COMPRESSORS.cards().map(|card| card.name).collect());
+    let text = r#"{"kind":"rand-k","k":0.4,"indices":"sent"}"#;
+    assert_eq!(serde_json::to_string(&compressor(text)).unwrap(), text);
+    let shuffled = r#"{"indices":"sent","k":0.4,"kind":"rand-k"}"#;
+    assert_eq!(compressor(shuffled), compressor(text));
+    assert_ne!(compressor(r#"{"kind":"rand-k","k":0.4}"#), compressor(text));
+    let error = serde_json::from_str::<Compressor>(r#"{"kind":"randk","k":1}"#).unwrap_err().to_string();
+    assert!(error.starts_with("unknown variant `randk`, expected one of `identity`, `rand-k`"), "{error}");
 }
 
 #[test]

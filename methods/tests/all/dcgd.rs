@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::lab::{Lab, all_close, close, flix};
-use motet_core::{Algorithm, Batch, ClientId, Objective, Outcome, Plan, Seed, Study, Trained, Vector};
+use motet_core::{Algorithm, Batch, ClientId, Objective, Outcome, Plan, Rng, Seed, Study, Trained, Vector};
 use motet_methods::dcgd::Dcgd;
+use motet_methods::parts::compress::{COMPRESSORS, Compress, Key, Mask, Packed};
 use motet_problems::synthetic::formula::lrs;
 
 fn dcgd(alpha: &[f64], more: serde_json::Value) -> Dcgd {
@@ -55,6 +56,41 @@ fn without_compression_it_is_flix_bit_by_bit() {
         let method = dcgd(&alpha, serde_json::json!({ "compressor": { "kind": "identity" }, "start": start }));
         assert_eq!(run(&lab, &method, 30, 1).server.at.x, lab.iterate(&flix(&alpha, start), 30), "{start}");
     }
+}
+
+/// Everything, but the other way round in memory: a compressor that is not in the list.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, motet_core::Documented)]
+#[serde(deny_unknown_fields)]
+struct Backwards {}
+
+impl motet_core::Kind for Backwards {
+    const NAME: &'static str = "backwards";
+}
+
+impl Compress for Backwards {
+    fn omega(&self, _: usize) -> Option<f64> {
+        Some(0.0)
+    }
+    fn mask(&self, dim: usize, _: &Key) -> Option<Mask> {
+        Some(Mask::new(|kept| kept.extend((0..dim as u32).rev())))
+    }
+    fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {
+        Packed::seeded(v.len(), v.gather(mask.unwrap_or_default(), 1.0))
+    }
+}
+
+#[test]
+fn a_compressor_of_ones_own_is_used_like_the_others() {
+    let mut compressors = COMPRESSORS.clone();
+    compressors.add::<Backwards>().unwrap();
+    let lab = Lab::new(lrs(4, 6, 3));
+    let alpha = [0.1, 0.0, 0.7, 1.0];
+    let method = {
+        let _here = compressors.enter();
+        dcgd(&alpha, serde_json::json!({ "compressor": { "kind": "backwards" } }))
+    };
+    assert_eq!(serde_json::to_value(&method).unwrap()["compressor"], serde_json::json!({ "kind": "backwards" }));
+    assert_eq!(run(&lab, &method, 30, 1).server.at.x, lab.iterate(&flix(&alpha, "ones"), 30));
 }
 
 /// |αᵢ ∇fᵢ(Tᵢ(x))|² of every client.

@@ -103,6 +103,7 @@ impl Experiment {
 
     /// The same, with what a catalogue has.
     pub fn of(document: Document, catalogue: &Catalogue) -> Result<Self, Error> {
+        let _known = catalogue.enter();
         let experiment = Self::understood(document, catalogue)?;
         for claim in &experiment.claims.0 {
             motet_report::claims::parse(&claim.text).map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })?;
@@ -214,8 +215,7 @@ fn methods(from: &From<'_>, value: &Value, tune: Option<&TuneRule>) -> Result<Ve
     let kinds: Vec<&str> = tables.iter().filter_map(|table| table.get("kind").and_then(Value::as_str)).collect();
     for (name, _) in tune.iter().flat_map(|rule| &rule.values) {
         if !kinds.iter().any(|kind| catalogue.knows(kind, name)) {
-            let known =
-                catalogue.methods().filter(|card| kinds.contains(&card.name)).flat_map(|card| card.parameters).map(|(name, _)| *name);
+            let known = catalogue.methods().filter(|card| kinds.contains(&card.name)).flat_map(|card| card.parameters.names());
             let hint = closest(name, known).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
             return Err(document.wrong(&format!("run.tune.{name}"), format!("no method here has this parameter{hint}")));
         }

@@ -1,9 +1,9 @@
 //! A model that was found to fit some examples.
 
-use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range, Vector};
+use super::{AnyModel, Arc, Chosen, Exam, Examples, ModelError, Objective, Range, Vector};
 
 /// A model on its examples: made once, shared by all clients.
-pub(crate) trait Fitted: Send + Sync {
+pub trait Fitted: Send + Sync {
     /// Where training starts unless the method says otherwise.
     fn start(&self) -> Vector;
     /// Starts at the parameters in this file from now on, before anything was made of the model.
@@ -15,18 +15,18 @@ pub(crate) trait Fitted: Send + Sync {
 }
 
 /// A model that keeps nothing between clients and starts at zero.
-pub(super) struct Plain<M> {
-    pub(super) model: M,
+pub(super) struct Plain {
+    pub(super) model: Chosen<dyn AnyModel>,
     pub(super) dim: usize,
     pub(super) data: Arc<Examples>,
 }
 
-impl<M: Model + Send + Sync> Fitted for Plain<M> {
+impl Fitted for Plain {
     fn start(&self) -> Vector {
         Vector::zeros(self.dim, self.model.precision())
     }
     fn start_at(&mut self, _: &[u8]) -> Result<(), ModelError> {
-        Err(ModelError::NoWeights { model: M::CARD.name })
+        Err(ModelError::NoWeights { model: self.model.card().name })
     }
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective> {
         self.model.objective(self.data.clone(), rows)

@@ -10,12 +10,6 @@ use super::scratch::with_list;
 use super::spectrum::{Ends, spectrum};
 use super::{Arc, Examples, Objective, Range};
 
-/// What every linear model may be told.
-pub(super) const PARAMETERS: &[(&str, &str)] = &[
-    ("l2", "strength of the quadratic regulariser; 0 unless told"),
-    ("intercept", "a column of ones in front, regularised like the others; false unless told"),
-];
-
 /// How a model's scores on one example are judged.
 pub(super) trait Loss: Send + Sync + 'static {
     /// ℓ(s)

@@ -1,22 +1,24 @@
 //! Logistic regression on two classes.
 
-use motet_core::NonNegative;
+use motet_core::{Documented, Kind, NonNegative};
 use motet_nn::elementary::{sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, two_classes};
 use super::linear::{Curvature, Linear, Loss, Shape};
-use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range, kernel};
+use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range, kernel};
 
+/// Logistic regression with an l2 regulariser; tells two classes apart.
+///
 /// f(x) = (1/m) Σ log(1 + exp(−bⱼ aⱼᵀx)) + (λ/2)|x|², where b is −1 for class 0 and +1 for class 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields, default)]
 pub struct Logistic {
-    /// λ
+    /// λ: strength of the quadratic regulariser (default 0).
     pub l2: NonNegative,
-    /// Puts a column of ones in front; its coefficient, coordinate 0, is regularised too.
+    /// A column of ones in front, regularised like the others (default false).
     pub intercept: bool,
-    /// Which formula gives L.
+    /// How L is computed: "spectral" (default), or "author" as in the released code of FLIX.
     pub smoothness: Smoothness,
 }
 
@@ -31,22 +33,16 @@ pub enum Smoothness {
     Author,
 }
 
-impl Model for Logistic {
-    const CARD: Card = Card {
-        name: "logistic",
-        about: "logistic regression with an l2 regulariser; tells two classes apart",
-        parameters: &[
-            ("l2", "strength of the quadratic regulariser; 0 unless told"),
-            ("intercept", "a column of ones in front, regularised like the others; false unless told"),
-            ("smoothness", "how L is computed: \"spectral\" (default), or \"author\" as in the released code of FLIX"),
-        ],
-    };
+impl Kind for Logistic {
+    const NAME: &'static str = "logistic";
+}
 
+impl Model for Logistic {
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
         match data.classes() {
             Some(2) => Ok(self.shape(data).dim()),
-            Some(classes) => Err(ModelError::NeedsTwoClasses { model: Self::CARD.name, classes }),
-            None => Err(ModelError::NeedsClasses { model: Self::CARD.name }),
+            Some(classes) => Err(ModelError::NeedsTwoClasses { model: Self::NAME, classes }),
+            None => Err(ModelError::NeedsClasses { model: Self::NAME }),
         }
     }
 

@@ -3,26 +3,26 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use motet_core::{Batch, Constants, Rows, Vector};
+use motet_core::{Batch, Constants, Documented, Kind, Rows, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range};
+use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range};
 
+/// Mean estimation: the average squared distance to the examples.
+///
 /// f(x) = (1/m) Σ |x − ξⱼ|², divided by d if averaged over coordinates; ξⱼ are the rows of features.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeanEstimation {
-    /// Divides by d.
+    /// Divide the loss by the dimension (default false).
     pub average_coordinates: bool,
 }
 
-impl Model for MeanEstimation {
-    const CARD: Card = Card {
-        name: "mean",
-        about: "mean estimation: the average squared distance to the examples",
-        parameters: &[("average_coordinates", "divide the loss by the dimension; false unless told")],
-    };
+impl Kind for MeanEstimation {
+    const NAME: &'static str = "mean";
+}
 
+impl Model for MeanEstimation {
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
         Ok(data.features().cols())
     }

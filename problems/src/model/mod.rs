@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use motet_core::{Exam, Objective, Precision, Seed, Vector};
+use motet_core::kind::{Entry, Port, Takes};
+use motet_core::{AnyKind, Card, Chosen, Exam, Kind, Kinds, Objective, Precision, Seed, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Examples;
-use motet_core::Card;
 
 mod exam;
 mod fitted;
@@ -25,7 +25,8 @@ mod softmax;
 pub(crate) mod spectrum;
 mod tags;
 
-pub(crate) use fitted::Fitted;
+pub use fitted::Fitted;
+use fitted::Plain;
 pub use logistic::{Logistic, Smoothness};
 pub use mean::MeanEstimation;
 pub(crate) use network::axes;
@@ -36,9 +37,82 @@ pub use softmax::Softmax;
 pub use tags::TagModel;
 pub(crate) use tags::Tagging;
 
-/// What a model in this list does with examples.
-trait Model {
-    const CARD: Card;
+/// A loss on examples and a judge: what a model of one's own implements.
+///
+/// ```
+/// use std::{ops::Range, path::Path, sync::Arc};
+/// use motet_core::{Batch, Documented, Exam, Kind, Objective, Rows, Vector};
+/// use motet_problems::{Examples, MODELS, Model, ModelError, Problem};
+/// use serde::{Deserialize, Serialize};
+///
+/// /// The same number for every example.
+/// #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+/// #[serde(deny_unknown_fields)]
+/// struct Constant {}
+///
+/// impl Kind for Constant {
+///     const NAME: &'static str = "constant";
+/// }
+///
+/// impl Model for Constant {
+///     fn dim(&self, _: &Examples) -> Result<usize, ModelError> {
+///         Ok(1)
+///     }
+///     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {
+///         Arc::new(Squares(data.targets()[rows].to_vec()))
+///     }
+///     fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+///         Arc::new(Squares(data.targets()[rows].to_vec()))
+///     }
+/// }
+///
+/// /// f(x) = mean of (x − b)²/2 over the targets b.
+/// struct Squares(Vec<f64>);
+///
+/// impl Squares {
+///     fn mean(&self, rows: Rows<'_>, of: impl Fn(f64) -> f64) -> f64 {
+///         match rows {
+///             Rows::All => self.0.iter().map(|b| of(*b)).sum::<f64>() / self.0.len() as f64,
+///             Rows::Only(rows) => rows.iter().map(|row| of(self.0[*row as usize])).sum::<f64>() / rows.len() as f64,
+///         }
+///     }
+/// }
+///
+/// impl Objective for Squares {
+///     fn dim(&self) -> usize {
+///         1
+///     }
+///     fn samples(&self) -> usize {
+///         self.0.len()
+///     }
+///     fn value(&self, x: &Vector, batch: Batch<'_>) -> f64 {
+///         self.mean(batch.rows, |b| (x.at(0) - b).powi(2) / 2.0)
+///     }
+///     fn gradient(&self, x: &Vector, batch: Batch<'_>, g: &mut Vector) {
+///         g.fill(self.mean(batch.rows, |b| x.at(0) - b));
+///     }
+/// }
+///
+/// impl Exam for Squares {
+///     fn examples(&self) -> usize {
+///         self.0.len()
+///     }
+///     fn metrics(&self, x: &Vector, _: Option<&Vector>) -> Vec<(&'static str, f64)> {
+///         vec![("loss", self.value(x, Batch::all()))]
+///     }
+/// }
+///
+/// let mut models = MODELS.clone();
+/// models.add::<Constant>()?;
+/// let _here = models.enter();
+/// let config = serde_json::from_str(
+///     r#"{"source": {"kind": "sine", "tasks": [[1.0, 0.0]], "counts": [2], "examples": 5}, "model": {"kind": "constant"}}"#,
+/// )?;
+/// let problem = Problem::build(&config, Path::new(""), 1)?;
+/// assert_eq!((problem.start.len(), problem.shards[0].train.samples()), (1, 5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Model {
     /// d on these examples, or why they do not fit.
     fn dim(&self, data: &Examples) -> Result<usize, ModelError>;
     /// fᵢ of the given rows, which exist and fit.
@@ -49,102 +123,95 @@ trait Model {
     fn precision(&self) -> Precision {
         Precision::F64
     }
-    /// What all clients share; starts at dice of the seed, if it starts at any.
-    fn fitted(&self, data: Arc<Examples>, _: Seed) -> Result<Arc<dyn Fitted>, ModelError>
-    where
-        Self: Clone + Send + Sync + Sized + 'static,
-    {
-        Ok(Arc::new(fitted::Plain { model: self.clone(), dim: self.dim(&data)?, data: data.in_double_precision() }))
+    /// Are the targets sets of tags? Other models are not offered such examples.
+    fn predicts_tags(&self) -> bool {
+        false
+    }
+    /// Does it take images, and if so, with which axes, where it was told?
+    fn image(&self) -> Option<Option<[usize; 3]>> {
+        None
+    }
+    /// What all clients share, where a model keeps anything between them or starts elsewhere than at zero, at dice of the seed.
+    /// Where it does not, examples come to `objective` and `exam` in double precision.
+    fn fitted(&self, _data: Arc<Examples>, _seed: Seed) -> Result<Option<Arc<dyn Fitted>>, ModelError> {
+        Ok(None)
     }
 }
 
-/// The one list of models.
-macro_rules! models {
-    ($($(#[$meta:meta])* $name:ident($config:ty)),* $(,)?) => {
-        /// A model and its parameters, as an experiment file gives them.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-        #[serde(tag = "kind", rename_all = "kebab-case")]
-        pub enum ModelConfig {
-            $(#[doc = concat!("See [`", stringify!($config), "`].")] $(#[$meta])* $name($config),)*
-        }
+/// Every model there is, in the order of `list`.
+pub static MODELS: Kinds<dyn AnyModel> = Kinds::new(&[
+    Entry::of::<Ridge>(),
+    Entry::of::<Logistic>(),
+    Entry::of::<Softmax>(),
+    Entry::of::<OneVsRest>(),
+    Entry::of::<MeanEstimation>(),
+    Entry::of::<TagModel>(),
+    Entry::of::<Mlp>(),
+    Entry::of::<Cnn>(),
+    Entry::of::<CnnDropout>(),
+    Entry::of::<ResNet>(),
+    Entry::of::<CharModel>(),
+    Entry::of::<WordModel>(),
+    Entry::of::<BertClassifier>(),
+]);
 
-        /// All models there are.
-        pub const MODELS: &[Card] = &[$(<$config as Model>::CARD),*];
+/// Any model, whatever its type.
+pub trait AnyModel: Model + AnyKind {}
 
-        impl ModelConfig {
-            fn model(&self) -> &dyn AnyModel {
-                match self { $(ModelConfig::$name(model) => model,)* }
-            }
-        }
-    };
-}
+impl<K: Model + Kind> AnyModel for K {}
 
-models! {
-    Ridge(Ridge),
-    Logistic(Logistic),
-    Softmax(Softmax),
-    OneVsRest(OneVsRest),
-    Mean(MeanEstimation),
-    Tags(TagModel),
-    Mlp(Mlp),
-    Cnn(Cnn),
-    CnnDropout(CnnDropout),
-    #[serde(rename = "resnet18")]
-    ResNet(ResNet),
-    CharLstm(CharModel),
-    WordLstm(WordModel),
-    Bert(BertClassifier),
-}
-
-/// The models in single precision, of which no constants are known: networks, and what is as large as one.
-pub const NETWORKS: &[&str] = &["tags", "mlp", "cnn", "cnn-dropout", "resnet18", "char-lstm", "word-lstm", "bert"];
-
-/// [`Model`] without its constant, so that the list above can be walked.
-trait AnyModel {
-    fn card(&self) -> Card;
-    fn dim(&self, data: &Examples) -> Result<usize, ModelError>;
-    fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError>;
-}
-
-impl<M: Model + Clone + Send + Sync + 'static> AnyModel for M {
-    fn card(&self) -> Card {
-        M::CARD
-    }
-    fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
-        Model::dim(self, data)
-    }
-    fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
-        Model::fitted(self, data, seed)
+impl<K: Model + Kind> Takes<K> for dyn AnyModel {
+    fn take(kind: K) -> Arc<Self> {
+        Arc::new(kind)
     }
 }
+
+impl Port for dyn AnyModel {
+    fn standard() -> &'static Kinds<Self> {
+        &MODELS
+    }
+}
+
+/// A model and its parameters, as an experiment file gives them: `{ kind = "…", … }`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ModelConfig(Chosen<dyn AnyModel>);
 
 impl ModelConfig {
+    /// This model, whether or not a list has it.
+    pub fn new<K: Model + Kind>(model: K) -> Self {
+        Self(Chosen::new(model))
+    }
+
     /// Name, purpose and parameters.
     pub fn card(&self) -> Card {
-        self.model().card()
+        self.0.card()
+    }
+
+    /// Width of the parameters.
+    pub fn precision(&self) -> Precision {
+        self.0.precision()
     }
 
     /// Does it take images, and if so, with which axes, where it was told?
     pub(crate) fn image(&self) -> Option<Option<[usize; 3]>> {
-        match self {
-            ModelConfig::Cnn(model) => Some(model.image),
-            ModelConfig::CnnDropout(model) => Some(model.image),
-            ModelConfig::ResNet(model) => Some(model.image),
-            _ => None,
-        }
+        self.0.image()
     }
 
     /// d on these examples; an error if the model cannot be fitted to them.
     pub fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
-        self.model().dim(data)
+        self.0.dim(data)
     }
 
     /// The model on these examples, made once for all clients; an error if it cannot be fitted to them.
     pub(crate) fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
-        if data.tag_count().is_some() && !matches!(self, ModelConfig::Tags(_)) {
+        if data.tag_count().is_some() && !self.0.predicts_tags() {
             return Err(ModelError::HasTags { model: self.card().name });
         }
-        self.model().fitted(data, seed)
+        match self.0.fitted(Arc::clone(&data), seed)? {
+            Some(fitted) => Ok(fitted),
+            None => Ok(Arc::new(Plain { model: self.0.clone(), dim: self.dim(&data)?, data: data.in_double_precision() })),
+        }
     }
 
     /// Where training starts unless the method says otherwise: zeros for convex models, dice of the seed for networks.
@@ -250,6 +317,14 @@ pub enum ModelError {
         columns: usize,
         /// As given, or as guessed.
         given: String,
+    },
+    /// The examples do not suit a model of one's own.
+    #[error("model `{model}`: {why}")]
+    Unsuitable {
+        /// Which model.
+        model: &'static str,
+        /// Why, and what would be right.
+        why: String,
     },
     /// What is to be done with pixels does not fit the images.
     #[error("model `{model}`: {wrong}")]

@@ -1,33 +1,33 @@
 //! One logistic regression per class.
 
-use motet_core::NonNegative;
+use motet_core::{Documented, Kind, NonNegative};
 use motet_nn::elementary::{sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, many_classes};
-use super::linear::{Curvature, Linear, Loss, PARAMETERS, Shape};
-use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range};
+use super::linear::{Curvature, Linear, Loss, Shape};
+use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range};
 
+/// One logistic regression per class, losses averaged over classes; any number of classes.
+///
 /// f(X) = 1/(mC) Σ_c Σⱼ log(1 + exp(−b_{jc} x_cᵀaⱼ)) + (λ/2)|X|², where b_{jc} is +1 if example j is of class c
 /// and −1 otherwise; the coefficients x_c of one class lie together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields, default)]
 pub struct OneVsRest {
-    /// λ
+    /// λ: strength of the quadratic regulariser (default 0).
     pub l2: NonNegative,
-    /// Puts a column of ones in front; its coefficient, the first of each class, is regularised too.
+    /// A column of ones in front, regularised like the others (default false).
     pub intercept: bool,
 }
 
-impl Model for OneVsRest {
-    const CARD: Card = Card {
-        name: "one-vs-rest",
-        about: "one logistic regression per class, losses averaged over classes; any number of classes",
-        parameters: PARAMETERS,
-    };
+impl Kind for OneVsRest {
+    const NAME: &'static str = "one-vs-rest";
+}
 
+impl Model for OneVsRest {
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
-        data.classes().map(|_| self.shape(data).dim()).ok_or(ModelError::NeedsClasses { model: Self::CARD.name })
+        data.classes().map(|_| self.shape(data).dim()).ok_or(ModelError::NeedsClasses { model: Self::NAME })
     }
 
     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {

@@ -1,25 +1,29 @@
 //! Ridge regression.
 
-use motet_core::NonNegative;
+use motet_core::{Documented, Kind, NonNegative};
 use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, regression};
-use super::linear::{Curvature, Linear, Loss, PARAMETERS, Shape};
-use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range};
+use super::linear::{Curvature, Linear, Loss, Shape};
+use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range};
 
+/// Least squares with an l2 regulariser; predicts numbers.
+///
 /// f(x) = 1/(2m) Σ (aⱼᵀx − bⱼ)² + (λ/2)|x|²
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ridge {
-    /// λ
+    /// λ: strength of the quadratic regulariser (default 0).
     pub l2: NonNegative,
-    /// Puts a column of ones in front; its coefficient, coordinate 0, is regularised too.
+    /// A column of ones in front, regularised like the others (default false).
     pub intercept: bool,
 }
 
-impl Model for Ridge {
-    const CARD: Card = Card { name: "ridge", about: "least squares with an l2 regulariser; predicts numbers", parameters: PARAMETERS };
+impl Kind for Ridge {
+    const NAME: &'static str = "ridge";
+}
 
+impl Model for Ridge {
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
         Ok(self.shape(data).dim())
     }

@@ -1,32 +1,32 @@
 //! Multinomial logistic regression.
 
-use motet_core::NonNegative;
+use motet_core::{Documented, Kind, NonNegative};
 use motet_nn::elementary::{exp, ln};
 use serde::{Deserialize, Serialize};
 
 use super::exam::{Judge, many_classes};
-use super::linear::{Curvature, Linear, Loss, PARAMETERS, Shape};
-use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range};
+use super::linear::{Curvature, Linear, Loss, Shape};
+use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range};
 
+/// Multinomial logistic regression with an l2 regulariser; any number of classes.
+///
 /// f(X) = (1/m) Σ (log Σ_c exp(x_cᵀaⱼ) − x_{yⱼ}ᵀaⱼ) + (λ/2)|X|²; the coefficients x_c of one class lie together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields, default)]
 pub struct Softmax {
-    /// λ
+    /// λ: strength of the quadratic regulariser (default 0).
     pub l2: NonNegative,
-    /// Puts a column of ones in front; its coefficient, the first of each class, is regularised too.
+    /// A column of ones in front, regularised like the others (default false).
     pub intercept: bool,
 }
 
-impl Model for Softmax {
-    const CARD: Card = Card {
-        name: "softmax",
-        about: "multinomial logistic regression with an l2 regulariser; any number of classes",
-        parameters: PARAMETERS,
-    };
+impl Kind for Softmax {
+    const NAME: &'static str = "softmax";
+}
 
+impl Model for Softmax {
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
-        data.classes().map(|_| self.shape(data).dim()).ok_or(ModelError::NeedsClasses { model: Self::CARD.name })
+        data.classes().map(|_| self.shape(data).dim()).ok_or(ModelError::NeedsClasses { model: Self::NAME })
     }
 
     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {

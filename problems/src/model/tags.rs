@@ -1,29 +1,29 @@
 //! Tag prediction: many sparse words in, some of many tags out (Reddi et al., *Adaptive Federated Optimization*, ICLR 2021).
 
 use motet_core::fast;
-use motet_core::{Batch, Compact, Precision, RowUpdate, Rows, Update};
+use motet_core::{Batch, Compact, Documented, Kind, Precision, RowUpdate, Rows, Update};
 use motet_nn::elementary::{exp_single, softplus};
 use serde::{Deserialize, Serialize};
 
-use super::{Arc, Card, Exam, Examples, Model, ModelError, Objective, Range, Vector};
+use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range, Vector};
 
+/// One logistic regression per tag over sparse words; gradients touch only the rows of the words present.
+///
 /// One logistic regression per tag, in single precision.
 ///
 /// x has one row of `tags` numbers per word and, as its last row, the biases, so that a gradient touches the rows of the
 /// words present and one more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct TagModel {}
 
-impl Model for TagModel {
-    const CARD: Card = Card {
-        name: "tags",
-        about: "one logistic regression per tag over sparse words; gradients touch only the rows of the words present",
-        parameters: &[],
-    };
+impl Kind for TagModel {
+    const NAME: &'static str = "tags";
+}
 
+impl Model for TagModel {
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
-        let tags = data.tag_count().ok_or(ModelError::NeedsTags { model: Self::CARD.name })?;
+        let tags = data.tag_count().ok_or(ModelError::NeedsTags { model: Self::NAME })?;
         Ok((data.features().cols() + 1) * tags as usize)
     }
 
@@ -37,6 +37,10 @@ impl Model for TagModel {
 
     fn precision(&self) -> Precision {
         Precision::F32
+    }
+
+    fn predicts_tags(&self) -> bool {
+        true
     }
 }
 

@@ -19,27 +19,31 @@ use serde::{Deserialize, Serialize};
 use super::entries::{Entry, entries};
 use super::idx::Part;
 use super::picture::Picture;
-use super::{Material, Place, pickle};
+use super::{Load, Material, Place, pickle};
 use crate::dataset::{Dataset, Lot, Targets};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Bytes, Matrix};
+use motet_core::{Documented, Kind};
 
-keys! {
-    /// CIFAR-10 or CIFAR-100 (binary, Python, pictures), or any pictures in a folder for each class.
-    pub struct Cifar {
-        /// A tar archive, packed or not, or a folder.
-        pub path: PathBuf,
-        /// "train" (default), "test" (as rows to train on), or "both": then test images are rows to be judged on.
-        #[serde(default)]
-        pub part: Part,
-        /// Which labels of CIFAR-100: "fine" (default) or "coarse".
-        #[serde(default)]
-        pub labels: LabelLevel,
-        /// Numbers per pixel: 3 (default) or 1.
-        #[serde(default = "three")]
-        pub channels: u32,
-    }
+/// CIFAR-10 or CIFAR-100 (binary, Python, pictures), or any pictures in a folder for each class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Cifar {
+    /// A tar archive, packed or not, or a folder.
+    pub path: PathBuf,
+    /// "train" (default), "test" (as rows to train on), or "both": then test images are rows to be judged on.
+    #[serde(default)]
+    pub part: Part,
+    /// Which labels of CIFAR-100: "fine" (default) or "coarse".
+    #[serde(default)]
+    pub labels: LabelLevel,
+    /// Numbers per pixel: 3 (default) or 1.
+    #[serde(default = "three")]
+    pub channels: u32,
+}
+
+impl Kind for Cifar {
+    const NAME: &'static str = "cifar";
 }
 
 fn three() -> u32 {
@@ -69,8 +73,8 @@ enum Form {
 /// Numbers of a CIFAR image.
 const IMAGE: usize = 3072;
 
-impl Cifar {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Cifar {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         if self.channels != 1 && self.channels != 3 {
             return Err(ProblemError::Value {
                 key: "source.channels",

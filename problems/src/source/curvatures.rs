@@ -11,29 +11,35 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::{Batch, ClientId, Constants, NonNegative, Objective, Population, Positive, Precision, Roster, Seed, Shard, Vector};
+use motet_core::{
+    Batch, ClientId, Constants, Documented, Kind, NonNegative, Objective, Population, Positive, Precision, Roster, Seed, Shard, Vector,
+};
+use serde::{Deserialize, Serialize};
 
-use super::{Material, Place};
+use super::{Load, Material, Place};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// Quadratics on the line with curvatures from a density: a population, each client made from its number.
-    pub struct Curvatures {
-        /// The least curvature; 0.5 unless told.
-        #[serde(default = "half")]
-        pub low: Positive,
-        /// The largest curvature; 2 unless told.
-        #[serde(default = "two")]
-        pub high: Positive,
-        /// How many clients; without end unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub clients: Option<NonZeroU32>,
-        /// Standard deviation of the noise of a gradient in training; 0 unless told.
-        #[serde(default)]
-        pub noise: NonNegative,
-    }
+/// Quadratics on the line with curvatures from a density: a population, each client made from its number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Curvatures {
+    /// The least curvature; 0.5 unless told.
+    #[serde(default = "half")]
+    pub low: Positive,
+    /// The largest curvature; 2 unless told.
+    #[serde(default = "two")]
+    pub high: Positive,
+    /// How many clients; without end unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<NonZeroU32>,
+    /// Standard deviation of the noise of a gradient in training; 0 unless told.
+    #[serde(default)]
+    pub noise: NonNegative,
+}
+
+impl Kind for Curvatures {
+    const NAME: &'static str = "curvatures";
 }
 
 fn half() -> Positive {
@@ -43,8 +49,8 @@ fn two() -> Positive {
     Positive::new(2.0).expect("2 is positive")
 }
 
-impl Curvatures {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Curvatures {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         if *self.low > *self.high {
             let wanted = format!("at least low = {}", self.low);
             return Err(ProblemError::Value { key: "source.high", value: self.high.to_string(), wanted });

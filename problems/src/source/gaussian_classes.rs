@@ -11,34 +11,38 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Positive, Rng};
+use motet_core::{Documented, Kind, Positive, Rng};
 use rand_distr::Gamma;
+use serde::{Deserialize, Serialize};
 
-use super::{Material, Place, affordable};
+use super::{Load, Material, Place, affordable};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Dense, Matrix};
 
-keys! {
-    /// Gaussian classes that each client has in Dirichlet proportions; knows whose each example is.
-    pub struct GaussianClasses {
-        /// How many clients.
-        pub clients: NonZeroU32,
-        /// Examples per client.
-        pub examples: NonZeroU32,
-        /// d: numbers per example.
-        pub features: NonZeroU32,
-        /// How many classes; 10 unless told.
-        #[serde(default = "ten")]
-        pub classes: NonZeroU32,
-        /// Concentration of a client's labels: 0.1 is very uneven, 100 nearly even.
-        pub alpha: Positive,
-        /// Distance of the class means from 0; 2 unless told.
-        #[serde(default = "two")]
-        pub separation: Positive,
-    }
+/// Gaussian classes that each client has in Dirichlet proportions; knows whose each example is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct GaussianClasses {
+    /// How many clients.
+    pub clients: NonZeroU32,
+    /// Examples per client.
+    pub examples: NonZeroU32,
+    /// d: numbers per example.
+    pub features: NonZeroU32,
+    /// How many classes; 10 unless told.
+    #[serde(default = "ten")]
+    pub classes: NonZeroU32,
+    /// Concentration of a client's labels: 0.1 is very uneven, 100 nearly even.
+    pub alpha: Positive,
+    /// Distance of the class means from 0; 2 unless told.
+    #[serde(default = "two")]
+    pub separation: Positive,
+}
+
+impl Kind for GaussianClasses {
+    const NAME: &'static str = "gaussian-classes";
 }
 
 fn ten() -> NonZeroU32 {
@@ -48,8 +52,8 @@ fn two() -> Positive {
     Positive::new(2.0).expect("2 is positive")
 }
 
-impl GaussianClasses {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for GaussianClasses {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         if self.classes.get() < 2 {
             return Err(ProblemError::Value { key: "source.classes", value: "1".into(), wanted: "at least 2 to tell apart".into() });
         }
@@ -73,7 +77,9 @@ impl GaussianClasses {
         let features = Matrix::Dense(Dense { cols: dim, values });
         Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
     }
+}
 
+impl GaussianClasses {
     fn mean(&self, dim: usize, rng: &mut Rng) -> Vec<f64> {
         let direction: Vec<f64> = (0..dim).map(|_| rng.normal()).collect();
         let length = direction.iter().map(|v| v * v).sum::<f64>().sqrt();

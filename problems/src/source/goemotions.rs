@@ -7,41 +7,44 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use motet_core::Input;
+use motet_core::{Documented, Input, Kind};
 use motet_nn::WordPiece;
 use serde::{Deserialize, Serialize};
 
 use super::open::{Opened, name_of, open, shown};
 use super::words::{Lexicon, Tokens, words};
-use super::{Material, Place};
+use super::{Load, Material, Place};
 use crate::data_folder::Folders;
 use crate::dataset::{Dataset, DatasetError, Lot, Targets};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Matrix, Single};
 
-keys! {
-    /// GoEmotions: Reddit comments with one emotion each, as tokens for `bert` or as bags of words; its files say train or test.
-    pub struct GoEmotions {
-        /// Folder with train.tsv, dev.tsv, test.tsv (plain or packed), emotions.txt and ekman_mapping.json.
-        #[serde(default = "folder")]
-        pub folder: PathBuf,
-        /// "emotions" (28 classes) or "ekman" (anger, disgust, fear, joy, sadness, surprise, neutral); emotions unless told.
-        #[serde(default)]
-        pub labels: Grouping,
-        /// "tokens" (for `bert`) or "bag" (which words are there); tokens unless told.
-        #[serde(default)]
-        pub form: TextForm,
-        /// A `vocab.txt` of word pieces for tokens; none, and the most frequent words instead, unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub vocabulary: Option<PathBuf>,
-        /// How many of the most frequent words are known where there are no word pieces; 4,000 unless told.
-        #[serde(default = "four_thousand")]
-        pub words: NonZeroU32,
-        /// Tokens of a comment; longer ones are cut; 32 unless told.
-        #[serde(default = "thirty_two")]
-        pub length: NonZeroU32,
-    }
+/// GoEmotions: Reddit comments with one emotion each, as tokens for `bert` or as bags of words; its files say train or test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct GoEmotions {
+    /// Folder with train.tsv, dev.tsv, test.tsv (plain or packed), emotions.txt and ekman_mapping.json.
+    #[serde(default = "folder")]
+    pub folder: PathBuf,
+    /// "emotions" (28 classes) or "ekman" (anger, disgust, fear, joy, sadness, surprise, neutral); emotions unless told.
+    #[serde(default)]
+    pub labels: Grouping,
+    /// "tokens" (for `bert`) or "bag" (which words are there); tokens unless told.
+    #[serde(default)]
+    pub form: TextForm,
+    /// A `vocab.txt` of word pieces for tokens; none, and the most frequent words instead, unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<PathBuf>,
+    /// How many of the most frequent words are known where there are no word pieces; 4,000 unless told.
+    #[serde(default = "four_thousand")]
+    pub words: NonZeroU32,
+    /// Tokens of a comment; longer ones are cut; 32 unless told.
+    #[serde(default = "thirty_two")]
+    pub length: NonZeroU32,
+}
+
+impl Kind for GoEmotions {
+    const NAME: &'static str = "goemotions";
 }
 
 fn folder() -> PathBuf {
@@ -86,8 +89,8 @@ struct Read {
     inputs: Vec<Input>,
 }
 
-impl GoEmotions {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for GoEmotions {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let mut read = self.read(place.folders)?;
         let features = match (&self.vocabulary, self.form) {
             (Some(_), TextForm::Bag) => {
@@ -102,7 +105,9 @@ impl GoEmotions {
         let lots = read.parts.iter().zip([Lot::Train, Lot::Validation, Lot::Test]).flat_map(|(part, lot)| vec![lot; part.len()]).collect();
         Ok(Material::Examples { dataset: Dataset::new(features, targets).with_lots(lots), inputs: read.inputs })
     }
+}
 
+impl GoEmotions {
     fn read(&self, folders: &Folders) -> Result<Read, ProblemError> {
         let mut inputs = vec![];
         let mut file = |name: &str| -> Result<(Vec<u8>, String), ProblemError> {

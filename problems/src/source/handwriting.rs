@@ -11,32 +11,36 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{NonNegative, Rng};
+use motet_core::{Documented, Kind, NonNegative, Rng};
+use serde::{Deserialize, Serialize};
 
-use super::{Material, Place, affordable};
+use super::{Load, Material, Place, affordable};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Bytes, Matrix};
 
-keys! {
-    /// Drawn digits and letters (62 classes, as FEMNIST has them) by writers with hands of their own; no download.
-    pub struct Handwriting {
-        /// How many writers.
-        pub writers: NonZeroU32,
-        /// Examples per writer.
-        pub examples: NonZeroU32,
-        /// How many classes: the first of 0-9, A-Z, a-z; 62 unless told.
-        #[serde(default = "all")]
-        pub classes: NonZeroU32,
-        /// How far apart the hands are; 1 unless told, 0 is one hand for all.
-        #[serde(default = "one")]
-        pub heterogeneity: NonNegative,
-        /// How much a writer's own examples differ; 1 unless told.
-        #[serde(default = "one")]
-        pub jitter: NonNegative,
-    }
+/// Drawn digits and letters (62 classes, as FEMNIST has them) by writers with hands of their own; no download.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Handwriting {
+    /// How many writers.
+    pub writers: NonZeroU32,
+    /// Examples per writer.
+    pub examples: NonZeroU32,
+    /// How many classes: the first of 0-9, A-Z, a-z; 62 unless told.
+    #[serde(default = "all")]
+    pub classes: NonZeroU32,
+    /// How far apart the hands are; 1 unless told, 0 is one hand for all.
+    #[serde(default = "one")]
+    pub heterogeneity: NonNegative,
+    /// How much a writer's own examples differ; 1 unless told.
+    #[serde(default = "one")]
+    pub jitter: NonNegative,
+}
+
+impl Kind for Handwriting {
+    const NAME: &'static str = "handwriting";
 }
 
 fn all() -> NonZeroU32 {
@@ -129,8 +133,8 @@ struct Hand {
     letters: Vec<Form>,
 }
 
-impl Handwriting {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Handwriting {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("writers", self.writers), ("examples", self.examples), ("pixels", NonZeroU32::MIN.saturating_add(783))])?;
         let classes = self.classes.get();
         if classes as usize > GLYPHS.len() {

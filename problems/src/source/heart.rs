@@ -15,26 +15,30 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::open::{Opened, name_of, open, shown};
-use super::{Material, Place};
+use super::{Load, Material, Place};
 use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Dense, Matrix};
 use crate::prepare::{Field, Form};
+use motet_core::Documented;
 
-keys! {
-    /// Heart disease in four hospitals, 22 features; each hospital fills gaps and standardises by itself.
-    pub struct HeartDisease {
-        /// Folder with `processed.HOSPITAL.data`.
-        #[serde(default = "folder")]
-        pub folder: PathBuf,
-        /// Which hospitals; cleveland, hungarian, switzerland, va unless told.
-        #[serde(default = "all")]
-        pub hospitals: Vec<String>,
-        /// "ill" (two classes) or "degree" (five); ill unless told.
-        #[serde(default)]
-        pub target: Diagnosis,
-    }
+/// Heart disease in four hospitals, 22 features; each hospital fills gaps and standardises by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct HeartDisease {
+    /// Folder with `processed.HOSPITAL.data`.
+    #[serde(default = "folder")]
+    pub folder: PathBuf,
+    /// Which hospitals; cleveland, hungarian, switzerland, va unless told.
+    #[serde(default = "all")]
+    pub hospitals: Vec<String>,
+    /// "ill" (two classes) or "degree" (five); ill unless told.
+    #[serde(default)]
+    pub target: Diagnosis,
+}
+
+impl motet_core::Kind for HeartDisease {
+    const NAME: &'static str = "heart-disease";
 }
 
 fn folder() -> PathBuf {
@@ -93,8 +97,8 @@ impl Kind {
     }
 }
 
-impl HeartDisease {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for HeartDisease {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         if self.hospitals.is_empty() {
             let wanted = "at least one hospital is needed".to_owned();
             return Err(ProblemError::Value { key: "source.hospitals", value: "[]".into(), wanted });
@@ -123,7 +127,9 @@ impl HeartDisease {
         let dataset = Dataset::new(features, targets).from_clients(keys).named(self.hospitals.clone());
         Ok(Material::Table { dataset, fields, inputs })
     }
+}
 
+impl HeartDisease {
     /// Appends a patient's features and gives his class.
     fn patient(&self, line: &[u8], values: &mut Vec<f64>) -> Result<u32, String> {
         let fields: Vec<&[u8]> = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).collect();

@@ -11,35 +11,38 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use motet_core::Input;
+use motet_core::{Documented, Input, Kind};
 use serde::{Deserialize, Serialize};
 
 use super::open::{name_of, stream};
-use super::{Material, Place};
+use super::{Load, Material, Place};
 use crate::data_folder::Folders;
 use crate::dataset::{Dataset, Lot, Targets};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Bytes, Matrix};
 
-keys! {
-    /// Images in IDX files (MNIST, Fashion-MNIST, EMNIST), with the writers of QMNIST as clients where wanted.
-    pub struct Idx {
-        /// The folder with train-images-idx3-ubyte and so on, plain or packed.
-        pub path: PathBuf,
-        /// What the files' names begin with, as in "emnist-byclass-"; nothing unless told.
-        #[serde(default)]
-        pub prefix: String,
-        /// "train" (default), "test" (as rows to train on), or "both": then test files are rows to be judged on.
-        #[serde(default)]
-        pub part: Part,
-        /// Clients are the writers of qmnist-train-labels-idx2-int (and -test-); false unless told.
-        #[serde(default)]
-        pub writers: bool,
-        /// Swap rows and columns of each image, as EMNIST wants it; false unless told.
-        #[serde(default)]
-        pub transpose: bool,
-    }
+/// Images in IDX files (MNIST, Fashion-MNIST, EMNIST), with the writers of QMNIST as clients where wanted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Idx {
+    /// The folder with train-images-idx3-ubyte and so on, plain or packed.
+    pub path: PathBuf,
+    /// What the files' names begin with, as in "emnist-byclass-"; nothing unless told.
+    #[serde(default)]
+    pub prefix: String,
+    /// "train" (default), "test" (as rows to train on), or "both": then test files are rows to be judged on.
+    #[serde(default)]
+    pub part: Part,
+    /// Clients are the writers of qmnist-train-labels-idx2-int (and -test-); false unless told.
+    #[serde(default)]
+    pub writers: bool,
+    /// Swap rows and columns of each image, as EMNIST wants it; false unless told.
+    #[serde(default)]
+    pub transpose: bool,
+}
+
+impl Kind for Idx {
+    const NAME: &'static str = "idx";
 }
 
 /// Which files of a data set.
@@ -77,8 +80,8 @@ struct Array {
 const BYTES: u8 = 0x08;
 const NUMBERS: u8 = 0x0c;
 
-impl Idx {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Idx {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let mut all = Gathered::default();
         let ([train, test], lots) = (self.part.wants(), self.part.lots());
         if train {
@@ -101,7 +104,9 @@ impl Idx {
         }
         Ok(Material::Examples { dataset, inputs })
     }
+}
 
+impl Idx {
     /// Images, labels and writers of one part, under the first of the names that there is.
     fn part_of(&self, names: &[&str], lot: Lot, folders: &Folders, all: &mut Gathered) -> Result<(), ProblemError> {
         let file = |middle: &str| self.path.join(format!("{}{middle}", self.prefix));

@@ -9,38 +9,42 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{NonNegative, Positive, Rng};
+use motet_core::{Documented, Kind, NonNegative, Positive, Rng};
+use serde::{Deserialize, Serialize};
 
-use super::{Material, Place, affordable};
+use super::{Load, Material, Place, affordable};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Matrix, Single};
 
-keys! {
-    /// Made-up images of a few classes, which every client draws in its own hand; knows whose each example is.
-    pub struct SyntheticImages {
-        /// How many clients.
-        pub clients: NonZeroU32,
-        /// Examples per client.
-        pub examples: NonZeroU32,
-        /// Height and width in pixels; 28 unless told.
-        #[serde(default = "side")]
-        pub side: NonZeroU32,
-        /// Numbers per pixel; 1 unless told.
-        #[serde(default = "one")]
-        pub channels: NonZeroU32,
-        /// How many classes; 10 unless told.
-        #[serde(default = "ten")]
-        pub classes: NonZeroU32,
-        /// How far apart the clients' hands are; 0, all alike, unless told.
-        #[serde(default = "alike")]
-        pub heterogeneity: NonNegative,
-        /// How much stronger than the noise the patterns are; 1 unless told.
-        #[serde(default = "even")]
-        pub signal: Positive,
-    }
+/// Made-up images of a few classes, which every client draws in its own hand; knows whose each example is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct SyntheticImages {
+    /// How many clients.
+    pub clients: NonZeroU32,
+    /// Examples per client.
+    pub examples: NonZeroU32,
+    /// Height and width in pixels; 28 unless told.
+    #[serde(default = "side")]
+    pub side: NonZeroU32,
+    /// Numbers per pixel; 1 unless told.
+    #[serde(default = "one")]
+    pub channels: NonZeroU32,
+    /// How many classes; 10 unless told.
+    #[serde(default = "ten")]
+    pub classes: NonZeroU32,
+    /// How far apart the clients' hands are; 0, all alike, unless told.
+    #[serde(default = "alike")]
+    pub heterogeneity: NonNegative,
+    /// How much stronger than the noise the patterns are; 1 unless told.
+    #[serde(default = "even")]
+    pub signal: Positive,
+}
+
+impl Kind for SyntheticImages {
+    const NAME: &'static str = "synthetic-images";
 }
 
 fn side() -> NonZeroU32 {
@@ -59,8 +63,8 @@ fn even() -> Positive {
     Positive::new(1.0).expect("1 is positive")
 }
 
-impl SyntheticImages {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for SyntheticImages {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[
             ("clients", self.clients),
             ("examples", self.examples),
@@ -90,7 +94,9 @@ impl SyntheticImages {
         let targets = Targets::Classes { labels, classes };
         Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
     }
+}
 
+impl SyntheticImages {
     /// One pattern per class: a few random waves, of variance 1 over the pixels, so that neighbours resemble each other as
     /// they do in images.
     fn patterns(&self, rng: &mut Rng) -> Vec<f64> {

@@ -18,30 +18,34 @@ use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use motet_core::Input;
+use motet_core::{Documented, Input, Kind};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 
 use super::numbers::{Numbers, targets};
 use super::open::{name_of, stream};
-use super::{Material, Place};
+use super::{Load, Material, Place};
 use crate::data_folder::Folders;
 use crate::dataset::{Dataset, Lot, Targets};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Bytes, Matrix};
 
-keys! {
-    /// LEAF's JSON files (FEMNIST, Shakespeare, Sent140, synthetic); clients are their users.
-    pub struct Leaf {
-        /// A file, or a folder with some, plain or packed.
-        pub path: PathBuf,
-        /// A file or folder with the same users' examples for test; none unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub test: Option<PathBuf>,
-        /// Of texts with classes: so many of the most frequent words are features; 5000 unless told.
-        #[serde(default = "words")]
-        pub words: NonZeroU32,
-    }
+/// LEAF's JSON files (FEMNIST, Shakespeare, Sent140, synthetic); clients are their users.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Leaf {
+    /// A file, or a folder with some, plain or packed.
+    pub path: PathBuf,
+    /// A file or folder with the same users' examples for test; none unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<PathBuf>,
+    /// Of texts with classes: so many of the most frequent words are features; 5000 unless told.
+    #[serde(default = "words")]
+    pub words: NonZeroU32,
+}
+
+impl Kind for Leaf {
+    const NAME: &'static str = "leaf";
 }
 
 fn words() -> NonZeroU32 {
@@ -51,8 +55,8 @@ fn words() -> NonZeroU32 {
 /// The characters of LEAF's Shakespeare, by number; others have the number after the last.
 const LETTERS: &str = "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}";
 
-impl Leaf {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Leaf {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let (mut all, mut inputs) = (Gathered::default(), Vec::new());
         let parts = [(Some(&self.path), Lot::Train), (self.test.as_ref(), Lot::Test)];
         for (path, lot) in parts.into_iter().filter_map(|(path, lot)| path.map(|path| (path, lot))) {

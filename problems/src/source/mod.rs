@@ -33,7 +33,8 @@ mod zip;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::{Input, Population, Seed, Shard, Vector};
+use motet_core::kind::{Entry, Port, Takes};
+use motet_core::{AnyKind, Chosen, Input, Kind, Kinds, Population, Seed, Shard, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::data_folder::Folders;
@@ -51,7 +52,6 @@ pub use idx::{Idx, Part};
 pub use images::SyntheticImages;
 pub use leaf::Leaf;
 pub use libsvm::{LabelMode, Libsvm};
-use motet_core::Card;
 pub use npz::Npz;
 pub use omniglot::Omniglot;
 pub use posts::SyntheticPosts;
@@ -65,16 +65,68 @@ pub use tags::SyntheticTags;
 pub use text::SyntheticText;
 pub use tff::Tff;
 
+/// Where examples, or whole clients, come from: what a source of one's own implements.
+///
+/// With [`Kind`] and a line in [`SOURCES`] it is one of Motet's; from outside of the repository it is added to a list:
+///
+/// ```
+/// use std::path::Path;
+/// use motet_core::{Documented, Kind};
+/// use motet_problems::{Dataset, DatasetError, Load, Material, Matrix, Place, Problem, ProblemError, SOURCES, Targets};
+/// use serde::{Deserialize, Serialize};
+///
+/// /// The whole numbers from 1, each with its square.
+/// #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+/// #[serde(deny_unknown_fields)]
+/// struct Squares {
+///     /// How many.
+///     count: u32,
+/// }
+///
+/// impl Kind for Squares {
+///     const NAME: &'static str = "squares";
+/// }
+///
+/// impl Load for Squares {
+///     fn load(&self, _: &Place<'_>) -> Result<Material, ProblemError> {
+///         let numbers: Vec<f64> = (1..=self.count).map(f64::from).collect();
+///         let squares = numbers.iter().map(|x| x * x).collect();
+///         let features = Matrix::dense(1, numbers).map_err(DatasetError::from)?;
+///         let dataset = Dataset::new(features, Targets::Numbers(squares));
+///         Ok(Material::Examples { dataset, inputs: vec![] })
+///     }
+/// }
+///
+/// let mut sources = SOURCES.clone();
+/// sources.add::<Squares>()?;
+/// let _here = sources.enter();
+/// let config = serde_json::from_str(
+///     r#"{"source": {"kind": "squares", "count": 6}, "split": {"kind": "iid", "clients": 2}, "model": {"kind": "ridge"}}"#,
+/// )?;
+/// assert_eq!(Problem::build(&config, Path::new(""), 1)?.shards.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Load {
+    /// Reads or makes what the parameters say. Equal places give equal material.
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError>;
+
+    /// How many clients there are in each group, one group after another; empty if there are no groups.
+    fn groups(&self) -> Vec<u64> {
+        Vec::new()
+    }
+}
+
 /// What a source may use.
-pub(crate) struct Place<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
     /// Where files are.
-    pub(crate) folders: &'a Folders,
+    pub folders: &'a Folders,
     /// The problem's seed.
-    pub(crate) seed: Seed,
+    pub seed: Seed,
 }
 
 /// What a source gives.
-pub(crate) enum Material {
+pub enum Material {
     /// Examples, still to be dealt to clients and given a model.
     Examples {
         /// All of them.
@@ -122,41 +174,75 @@ pub(crate) fn affordable(sizes: &[(&str, NonZeroU32)]) -> Result<(), ProblemErro
     Err(ProblemError::Value { key: "source", value, wanted })
 }
 
-macro_rules! sources {
-    ($($name:literal => $Type:ident,)*) => {
-        /// Where a problem comes from.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-        #[serde(tag = "kind")]
-        pub enum Source {
-            $(
-                #[doc = concat!("`kind = \"", $name, "\"`")]
-                #[serde(rename = $name)]
-                $Type($Type),
-            )*
-        }
+/// Every source there is, in the order of `list`.
+pub static SOURCES: Kinds<dyn AnySource> = Kinds::new(&[
+    Entry::of::<Libsvm>(),
+    Entry::of::<Idx>(),
+    Entry::of::<Cifar>(),
+    Entry::of::<Omniglot>(),
+    Entry::of::<Leaf>(),
+    Entry::of::<Npz>(),
+    Entry::of::<Tff>(),
+    Entry::of::<Handwriting>(),
+    Entry::of::<Table>(),
+    Entry::of::<HeartDisease>(),
+    Entry::of::<GoEmotions>(),
+    Entry::of::<Shakespeare>(),
+    Entry::of::<StackExchange>(),
+    Entry::of::<Synthetic>(),
+    Entry::of::<GaussianClasses>(),
+    Entry::of::<SyntheticImages>(),
+    Entry::of::<SyntheticText>(),
+    Entry::of::<SyntheticTags>(),
+    Entry::of::<SyntheticPosts>(),
+    Entry::of::<Sine>(),
+    Entry::of::<Quadratics>(),
+    Entry::of::<MeanGroups>(),
+    Entry::of::<Q2>(),
+    Entry::of::<Q2s>(),
+    Entry::of::<Q3>(),
+    Entry::of::<Lrs>(),
+    Entry::of::<Curvatures>(),
+]);
 
-        impl Source {
-            /// As in `kind = "..."`.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    $(Source::$Type(_) => $name,)*
-                }
-            }
+/// Any source, whatever its type.
+pub trait AnySource: Load + AnyKind {}
 
-            pub(crate) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-                match self {
-                    $(Source::$Type(source) => source.load(place),)*
-                }
-            }
-        }
+impl<K: Load + Kind> AnySource for K {}
 
-        /// Every source there is.
-        pub const SOURCES: &[Card] =
-            &[$(Card { name: $name, about: $Type::ABOUT, parameters: $Type::PARAMETERS },)*];
-    };
+impl<K: Load + Kind> Takes<K> for dyn AnySource {
+    fn take(kind: K) -> Arc<Self> {
+        Arc::new(kind)
+    }
 }
 
+impl Port for dyn AnySource {
+    fn standard() -> &'static Kinds<Self> {
+        &SOURCES
+    }
+}
+
+/// Where a problem comes from: `{ kind = "…", … }`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Source(Chosen<dyn AnySource>);
+
 impl Source {
+    /// This source, whether or not a list has it.
+    pub fn new<K: Load + Kind>(source: K) -> Self {
+        Self(Chosen::new(source))
+    }
+
+    /// As in `kind = "…"`.
+    pub fn name(&self) -> &'static str {
+        self.0.card().name
+    }
+
+    /// The source itself, if it is a `K`.
+    pub fn downcast<K: Kind>(&self) -> Option<&K> {
+        self.0.downcast()
+    }
+
     /// The examples of a source that gives any, as the seed draws them; files are looked for in the data folder.
     pub fn examples(&self, seed: u64) -> Result<Dataset, ProblemError> {
         let folders = Folders::beside(std::path::Path::new("."));
@@ -166,41 +252,12 @@ impl Source {
         }
     }
 
-    /// How many clients there are in each group, one group after another; empty if there are no groups.
-    pub(crate) fn groups(&self) -> Vec<u64> {
-        match self {
-            Source::MeanGroups(source) => source.groups.map(u64::from).to_vec(),
-            _ => vec![],
-        }
+    /// Reads or makes what it says.
+    pub fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        self.0.load(place)
     }
-}
 
-sources! {
-    "libsvm" => Libsvm,
-    "idx" => Idx,
-    "cifar" => Cifar,
-    "omniglot" => Omniglot,
-    "leaf" => Leaf,
-    "npz" => Npz,
-    "tff" => Tff,
-    "handwriting" => Handwriting,
-    "table" => Table,
-    "heart-disease" => HeartDisease,
-    "goemotions" => GoEmotions,
-    "shakespeare" => Shakespeare,
-    "stackexchange" => StackExchange,
-    "synthetic" => Synthetic,
-    "gaussian-classes" => GaussianClasses,
-    "synthetic-images" => SyntheticImages,
-    "synthetic-text" => SyntheticText,
-    "synthetic-tags" => SyntheticTags,
-    "synthetic-posts" => SyntheticPosts,
-    "sine" => Sine,
-    "quadratics" => Quadratics,
-    "mean-estimation" => MeanGroups,
-    "q2" => Q2,
-    "q2s" => Q2s,
-    "q3" => Q3,
-    "lrs" => Lrs,
-    "curvatures" => Curvatures,
+    pub(crate) fn groups(&self) -> Vec<u64> {
+        self.0.groups()
+    }
 }

@@ -7,24 +7,28 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use motet_core::Positive;
+use motet_core::{Documented, Kind, Positive};
+use serde::{Deserialize, Serialize};
 
 use super::open::{name_of, open};
-use super::{Material, Place, zip};
+use super::{Load, Material, Place, zip};
 use crate::dataset::{Dataset, Lot, Targets};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Bytes, Dense, Matrix, Single};
 
-keys! {
-    /// Arrays of numpy (.npz): x, y and, where they are there, client and part of each row.
-    pub struct Npz {
-        /// The file.
-        pub path: PathBuf,
-        /// Bytes of x are divided by this; 255, which makes pixels numbers from 0 to 1, unless told.
-        #[serde(default = "pixels")]
-        pub divide: Positive,
-    }
+/// Arrays of numpy (.npz): x, y and, where they are there, client and part of each row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Npz {
+    /// The file.
+    pub path: PathBuf,
+    /// Bytes of x are divided by this; 255, which makes pixels numbers from 0 to 1, unless told.
+    #[serde(default = "pixels")]
+    pub divide: Positive,
+}
+
+impl Kind for Npz {
+    const NAME: &'static str = "npz";
 }
 
 fn pixels() -> Positive {
@@ -39,8 +43,8 @@ struct Array {
     bytes: Vec<u8>,
 }
 
-impl Npz {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Npz {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let file = place.folders.find(&self.path)?;
         let opened = open(&file)?;
         let odd = |place: &str, what: String| ProblemError::Odd { file: name_of(&file), place: place.to_owned(), what };

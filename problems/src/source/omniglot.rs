@@ -10,32 +10,37 @@ use std::path::PathBuf;
 
 use super::open::{name_of, open};
 use super::picture::Picture;
-use super::{Material, Place, zip};
+use super::{Load, Material, Place, zip};
 use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Bytes, Matrix};
+use motet_core::{Documented, Kind};
+use serde::{Deserialize, Serialize};
 
-keys! {
-    /// Omniglot's zip archives: letters of many alphabets; clients are the drawers of each.
-    pub struct Omniglot {
-        /// The archives; what two of them share counts once.
-        pub paths: Vec<PathBuf>,
-        /// Height and width to which images are shrunk; 28 unless told.
-        #[serde(default = "side")]
-        pub side: NonZeroU32,
-        /// Take only these alphabets; all unless told.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub alphabets: Vec<String>,
-    }
+/// Omniglot's zip archives: letters of many alphabets; clients are the drawers of each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Omniglot {
+    /// The archives; what two of them share counts once.
+    pub paths: Vec<PathBuf>,
+    /// Height and width to which images are shrunk; 28 unless told.
+    #[serde(default = "side")]
+    pub side: NonZeroU32,
+    /// Take only these alphabets; all unless told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alphabets: Vec<String>,
+}
+
+impl Kind for Omniglot {
+    const NAME: &'static str = "omniglot";
 }
 
 fn side() -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(27)
 }
 
-impl Omniglot {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Omniglot {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let side = self.side.get() as usize;
         // By alphabet, character and drawer: the order of archives does not matter.
         let mut images: BTreeMap<(String, String, u32), Vec<u8>> = BTreeMap::new();

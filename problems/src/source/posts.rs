@@ -13,36 +13,40 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Fraction, Population, Precision, Rng, Roster, Seed, Shard, Vector};
+use motet_core::{ClientId, Documented, Fraction, Kind, Population, Precision, Rng, Roster, Seed, Shard, Vector};
 use motet_nn::elementary::exp;
+use serde::{Deserialize, Serialize};
 
 use super::tags::{five_hundred, half, ten_thousand};
-use super::{Material, Place};
+use super::{Load, Material, Place};
 use crate::dataset::{Dataset, Examples, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::Matrix;
 use crate::model::Tagging;
 
-keys! {
-    /// Posts of any number of users, each made on demand, as sparse words with tags; brings its model.
-    pub struct SyntheticPosts {
-        /// How many users.
-        pub clients: NonZeroU32,
-        /// Different words; 10,000 unless told.
-        #[serde(default = "ten_thousand")]
-        pub words: NonZeroU32,
-        /// Different tags; 500 unless told.
-        #[serde(default = "five_hundred")]
-        pub tags: NonZeroU32,
-        /// The most posts of a user; 128 unless told.
-        #[serde(default = "most_posts")]
-        pub posts: NonZeroU32,
-        /// How often a user keeps to his own few tags; 0.5 unless told.
-        #[serde(default = "half")]
-        pub heterogeneity: Fraction,
-    }
+/// Posts of any number of users, each made on demand, as sparse words with tags; brings its model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct SyntheticPosts {
+    /// How many users.
+    pub clients: NonZeroU32,
+    /// Different words; 10,000 unless told.
+    #[serde(default = "ten_thousand")]
+    pub words: NonZeroU32,
+    /// Different tags; 500 unless told.
+    #[serde(default = "five_hundred")]
+    pub tags: NonZeroU32,
+    /// The most posts of a user; 128 unless told.
+    #[serde(default = "most_posts")]
+    pub posts: NonZeroU32,
+    /// How often a user keeps to his own few tags; 0.5 unless told.
+    #[serde(default = "half")]
+    pub heterogeneity: Fraction,
+}
+
+impl Kind for SyntheticPosts {
+    const NAME: &'static str = "synthetic-posts";
 }
 
 fn most_posts() -> NonZeroU32 {
@@ -57,8 +61,8 @@ const TAKEN: usize = 3;
 const LEAST: usize = 20;
 const MORE: usize = 41;
 
-impl SyntheticPosts {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for SyntheticPosts {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let (words, tags) = (self.words.get() as usize, self.tags.get() as usize);
         if words < LEAST + MORE {
             let wanted = format!("at least {}: a post has up to {} different words", LEAST + MORE, LEAST + MORE - 1);

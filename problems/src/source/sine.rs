@@ -10,36 +10,40 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::Positive;
+use motet_core::{Documented, Kind, Positive};
+use serde::{Deserialize, Serialize};
 
-use super::{Material, Place, affordable};
+use super::{Load, Material, Place, affordable};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Dense, Matrix};
 
-keys! {
-    /// Points on sines: clients with the same task see other points of the same curve; knows whose each example is.
-    pub struct Sine {
-        /// Amplitude and phase of each task.
-        pub tasks: Vec<(f64, f64)>,
-        /// Clients with each task.
-        pub counts: Vec<NonZeroU32>,
-        /// Points per client.
-        pub examples: NonZeroU32,
-        /// Points lie in [-range, range]; 5 unless told.
-        #[serde(default = "five")]
-        pub range: Positive,
-    }
+/// Points on sines: clients with the same task see other points of the same curve; knows whose each example is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Sine {
+    /// Amplitude and phase of each task.
+    pub tasks: Vec<(f64, f64)>,
+    /// Clients with each task.
+    pub counts: Vec<NonZeroU32>,
+    /// Points per client.
+    pub examples: NonZeroU32,
+    /// Points lie in [-range, range]; 5 unless told.
+    #[serde(default = "five")]
+    pub range: Positive,
+}
+
+impl Kind for Sine {
+    const NAME: &'static str = "sine";
 }
 
 fn five() -> Positive {
     Positive::new(5.0).expect("5 is positive")
 }
 
-impl Sine {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Sine {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         if self.tasks.is_empty() || self.tasks.len() != self.counts.len() {
             let value = format!("{} tasks and {} counts", self.tasks.len(), self.counts.len());
             return Err(ProblemError::Value { key: "source.counts", value, wanted: "one count of clients for each task".into() });

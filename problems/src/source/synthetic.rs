@@ -11,46 +11,50 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Fraction, NonNegative, Positive, Rng};
+use motet_core::{Documented, Fraction, Kind, NonNegative, Positive, Rng};
+use serde::{Deserialize, Serialize};
 
-use super::{Material, Place, affordable};
+use super::{Load, Material, Place, affordable};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Dense, Matrix};
 use crate::split::power_law_sizes;
 
-keys! {
-    /// Made-up classification whose clients differ by a chosen amount; knows whose each example is.
-    pub struct Synthetic {
-        /// How many clients.
-        pub clients: NonZeroU32,
-        /// Examples per client, on average.
-        pub examples: NonZeroU32,
-        /// d: numbers per example.
-        pub features: NonZeroU32,
-        /// How many classes; 2 unless told.
-        #[serde(default = "two")]
-        pub classes: NonZeroU32,
-        /// How far apart the clients' true models are; 0 is one model for all.
-        pub heterogeneity: NonNegative,
-        /// How sharp the labels are: length of the true models; 8 unless told.
-        #[serde(default = "eight")]
-        pub signal: Positive,
-        /// Share of labels drawn at random; 0 unless told.
-        #[serde(default = "no_fraction")]
-        pub noise: Fraction,
-        /// How far apart the clients' features are centred; 0 unless told.
-        #[serde(default = "none")]
-        pub shift: NonNegative,
-        /// How quickly the variance of feature j falls, as (j+1)^-decay; 0 unless told.
-        #[serde(default = "none")]
-        pub decay: NonNegative,
-        /// How unequal the clients' sizes are, as (i+1)^-imbalance; 0, all equal, unless told.
-        #[serde(default = "none")]
-        pub imbalance: NonNegative,
-    }
+/// Made-up classification whose clients differ by a chosen amount; knows whose each example is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Synthetic {
+    /// How many clients.
+    pub clients: NonZeroU32,
+    /// Examples per client, on average.
+    pub examples: NonZeroU32,
+    /// d: numbers per example.
+    pub features: NonZeroU32,
+    /// How many classes; 2 unless told.
+    #[serde(default = "two")]
+    pub classes: NonZeroU32,
+    /// How far apart the clients' true models are; 0 is one model for all.
+    pub heterogeneity: NonNegative,
+    /// How sharp the labels are: length of the true models; 8 unless told.
+    #[serde(default = "eight")]
+    pub signal: Positive,
+    /// Share of labels drawn at random; 0 unless told.
+    #[serde(default = "no_fraction")]
+    pub noise: Fraction,
+    /// How far apart the clients' features are centred; 0 unless told.
+    #[serde(default = "none")]
+    pub shift: NonNegative,
+    /// How quickly the variance of feature j falls, as (j+1)^-decay; 0 unless told.
+    #[serde(default = "none")]
+    pub decay: NonNegative,
+    /// How unequal the clients' sizes are, as (i+1)^-imbalance; 0, all equal, unless told.
+    #[serde(default = "none")]
+    pub imbalance: NonNegative,
+}
+
+impl Kind for Synthetic {
+    const NAME: &'static str = "synthetic";
 }
 
 fn two() -> NonZeroU32 {
@@ -66,8 +70,8 @@ fn no_fraction() -> Fraction {
     Fraction::new(0.0).expect("0 is a fraction")
 }
 
-impl Synthetic {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Synthetic {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         if self.classes.get() < 2 {
             return Err(ProblemError::Value { key: "source.classes", value: "1".into(), wanted: "at least 2 to tell apart".into() });
         }
@@ -93,7 +97,9 @@ impl Synthetic {
         let features = Matrix::Dense(Dense { cols: dim, values });
         Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
     }
+}
 
+impl Synthetic {
     /// One row per class but the first, whose score is zero; each uniform on the unit sphere.
     fn directions(&self, rng: &mut Rng) -> Vec<f64> {
         let (rows, dim) = (self.classes.get() as usize - 1, self.features.get() as usize);

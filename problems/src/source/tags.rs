@@ -7,32 +7,36 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::Fraction;
+use motet_core::{Documented, Fraction, Kind};
+use serde::{Deserialize, Serialize};
 
-use super::{Material, Place, affordable};
+use super::{Load, Material, Place, affordable};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::Matrix;
 
-keys! {
-    /// Made-up texts as sparse words, each with some of many tags; knows whose each example is.
-    pub struct SyntheticTags {
-        /// How many clients.
-        pub clients: NonZeroU32,
-        /// Texts per client.
-        pub examples: NonZeroU32,
-        /// Different words; 10,000 unless told.
-        #[serde(default = "ten_thousand")]
-        pub words: NonZeroU32,
-        /// Different tags; 500 unless told.
-        #[serde(default = "five_hundred")]
-        pub tags: NonZeroU32,
-        /// How often a client keeps to its own few tags; 0.5 unless told.
-        #[serde(default = "half")]
-        pub heterogeneity: Fraction,
-    }
+/// Made-up texts as sparse words, each with some of many tags; knows whose each example is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct SyntheticTags {
+    /// How many clients.
+    pub clients: NonZeroU32,
+    /// Texts per client.
+    pub examples: NonZeroU32,
+    /// Different words; 10,000 unless told.
+    #[serde(default = "ten_thousand")]
+    pub words: NonZeroU32,
+    /// Different tags; 500 unless told.
+    #[serde(default = "five_hundred")]
+    pub tags: NonZeroU32,
+    /// How often a client keeps to its own few tags; 0.5 unless told.
+    #[serde(default = "half")]
+    pub heterogeneity: Fraction,
+}
+
+impl Kind for SyntheticTags {
+    const NAME: &'static str = "synthetic-tags";
 }
 
 pub(super) fn ten_thousand() -> NonZeroU32 {
@@ -50,8 +54,8 @@ const OWN: usize = 5;
 /// Words of each tag, and at random, in a text.
 const TAKEN: usize = 3;
 
-impl SyntheticTags {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for SyntheticTags {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("clients", self.clients), ("examples", self.examples)])?;
         let (words, classes) = (self.words.get() as usize, self.tags.get());
         let mut shared = dice::shared(place.seed, Step::Source);

@@ -7,35 +7,39 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::Fraction;
+use motet_core::{Documented, Fraction, Kind};
+use serde::{Deserialize, Serialize};
 
-use super::{Material, Place, affordable};
+use super::{Load, Material, Place, affordable};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Matrix, Single};
 
-keys! {
-    /// Made-up sequences of tokens for models that predict the next one; an example's class is its first token.
-    pub struct SyntheticText {
-        /// How many clients.
-        pub clients: NonZeroU32,
-        /// Sequences per client.
-        pub examples: NonZeroU32,
-        /// Tokens to predict in each; rows have one more. 80 unless told.
-        #[serde(default = "eighty")]
-        pub length: NonZeroU32,
-        /// Different tokens; 90 unless told.
-        #[serde(default = "ninety")]
-        pub vocabulary: NonZeroU32,
-        /// Share of the tokens that every client follows up in its own way; 0 unless told.
-        #[serde(default = "alike")]
-        pub heterogeneity: Fraction,
-        /// Share of tokens drawn at random; 0.3 unless told.
-        #[serde(default = "some")]
-        pub noise: Fraction,
-    }
+/// Made-up sequences of tokens for models that predict the next one; an example's class is its first token.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct SyntheticText {
+    /// How many clients.
+    pub clients: NonZeroU32,
+    /// Sequences per client.
+    pub examples: NonZeroU32,
+    /// Tokens to predict in each; rows have one more. 80 unless told.
+    #[serde(default = "eighty")]
+    pub length: NonZeroU32,
+    /// Different tokens; 90 unless told.
+    #[serde(default = "ninety")]
+    pub vocabulary: NonZeroU32,
+    /// Share of the tokens that every client follows up in its own way; 0 unless told.
+    #[serde(default = "alike")]
+    pub heterogeneity: Fraction,
+    /// Share of tokens drawn at random; 0.3 unless told.
+    #[serde(default = "some")]
+    pub noise: Fraction,
+}
+
+impl Kind for SyntheticText {
+    const NAME: &'static str = "synthetic-text";
 }
 
 pub(super) fn eighty() -> NonZeroU32 {
@@ -51,8 +55,8 @@ fn some() -> Fraction {
     Fraction::new(0.3).expect("0.3 is a fraction")
 }
 
-impl SyntheticText {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for SyntheticText {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("clients", self.clients), ("examples", self.examples), ("length", self.length.saturating_add(1))])?;
         let vocabulary = self.vocabulary.get();
         let cols = self.length.get() as usize + 1;

@@ -2,26 +2,30 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::Rng;
+use motet_core::{Documented, Kind, Rng};
+use serde::{Deserialize, Serialize};
 
-use super::{Partition, all_rows, served, shuffled_rows};
+use super::{Deal, Partition, all_rows, served, shuffled_rows};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// Equal blocks in the source's order; the first blocks are one longer where it does not divide.
-    pub struct Contiguous {
-        /// How many clients.
-        pub clients: NonZeroU32,
-        /// Shuffle the rows first, for files whose classes are clustered; false unless told.
-        #[serde(default)]
-        pub shuffle: bool,
-    }
+/// Equal blocks in the source's order; the first blocks are one longer where it does not divide.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Contiguous {
+    /// How many clients.
+    pub clients: NonZeroU32,
+    /// Shuffle the rows first, for files whose classes are clustered; false unless told.
+    #[serde(default)]
+    pub shuffle: bool,
 }
 
-impl Contiguous {
-    pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
+impl Kind for Contiguous {
+    const NAME: &'static str = "contiguous";
+}
+
+impl Deal for Contiguous {
+    fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         let clients = served(self.clients.get(), 1, data)?;
         let rows = if self.shuffle { shuffled_rows(data, rng) } else { all_rows(data) };
         Ok(Partition::new(blocks(&rows, clients), data.len()))

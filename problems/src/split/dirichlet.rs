@@ -7,33 +7,37 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
 
-use motet_core::{Positive, Rng};
+use motet_core::{Documented, Kind, Positive, Rng};
 use rand_distr::Gamma;
+use serde::{Deserialize, Serialize};
 
-use super::{Partition, rows_by_class, served};
+use super::{Deal, Partition, rows_by_class, served};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// Each class dealt in Dirichlet proportions: small alpha gives each client few classes.
-    pub struct Dirichlet {
-        /// How many clients.
-        pub clients: NonZeroU32,
-        /// Concentration: 0.1 is very uneven, 100 nearly even.
-        pub alpha: Positive,
-        /// Examples each client has at least, taken from the largest where needed; 1 unless told.
-        #[serde(default = "one")]
-        pub min: NonZeroU32,
-    }
+/// Each class dealt in Dirichlet proportions: small alpha gives each client few classes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Dirichlet {
+    /// How many clients.
+    pub clients: NonZeroU32,
+    /// Concentration: 0.1 is very uneven, 100 nearly even.
+    pub alpha: Positive,
+    /// Examples each client has at least, taken from the largest where needed; 1 unless told.
+    #[serde(default = "one")]
+    pub min: NonZeroU32,
+}
+
+impl Kind for Dirichlet {
+    const NAME: &'static str = "dirichlet";
 }
 
 fn one() -> NonZeroU32 {
     NonZeroU32::MIN
 }
 
-impl Dirichlet {
-    pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
+impl Deal for Dirichlet {
+    fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         let by_class = rows_by_class(data, rng, "dirichlet")?;
         let mut clients = vec![Vec::new(); served(self.clients.get(), self.min.get(), data)?];
         for rows in by_class {
@@ -51,7 +55,9 @@ impl Dirichlet {
         top_up(&mut clients, self.min.get() as usize);
         Ok(Partition::new(clients, data.len()))
     }
+}
 
+impl Dirichlet {
     /// One draw of Dirichlet(α, …, α): gamma variables over their sum.
     fn shares(&self, clients: usize, rng: &mut Rng) -> Vec<f64> {
         let gamma = Gamma::new(*self.alpha, 1.0).expect("alpha is positive and finite");

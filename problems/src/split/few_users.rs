@@ -10,34 +10,38 @@
 use std::cmp::Reverse;
 use std::num::NonZeroU32;
 
-use motet_core::Rng;
+use motet_core::{Documented, Kind, Rng};
+use serde::{Deserialize, Serialize};
 
-use super::Partition;
 use super::natural::rows_by_key;
+use super::{Deal, Partition};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// Clients made out of the users with the most examples: each user's are shuffled and dealt to several clients.
-    pub struct FewUsers {
-        /// How many users; 2 unless told.
-        #[serde(default = "two")]
-        pub users: NonZeroU32,
-        /// Clients per user.
-        pub per_user: NonZeroU32,
-        /// Examples per client; as many as the user has for each unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub examples: Option<NonZeroU32>,
-    }
+/// Clients made out of the users with the most examples: each user's are shuffled and dealt to several clients.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct FewUsers {
+    /// How many users; 2 unless told.
+    #[serde(default = "two")]
+    pub users: NonZeroU32,
+    /// Clients per user.
+    pub per_user: NonZeroU32,
+    /// Examples per client; as many as the user has for each unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub examples: Option<NonZeroU32>,
+}
+
+impl Kind for FewUsers {
+    const NAME: &'static str = "few-users";
 }
 
 fn two() -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(1)
 }
 
-impl FewUsers {
-    pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
+impl Deal for FewUsers {
+    fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         let mut users: Vec<Vec<u32>> = rows_by_key(data, "few-users")?.into_iter().map(|(_, rows)| rows).collect();
         let (wanted, per_user) = (self.users.get() as usize, self.per_user.get() as usize);
         if wanted > users.len() {

@@ -18,23 +18,26 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Probability, Rng};
+use motet_core::{Documented, Kind, Probability, Rng};
 use serde::{Deserialize, Serialize};
 
-use super::{Extra, Partition, rows_by_class};
+use super::{Deal, Extra, Partition, rows_by_class};
 use crate::dataset::{Dataset, Lot, Targets};
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// Groups of clients, each with its own mixture of labels; what no group wants is left out.
-    pub struct LabelMixtures {
-        /// Each { clients, mix = [{ labels, share, proportional }, ...], validation, test }; the shares of a group add up to 1.
-        pub groups: Vec<MixtureGroup>,
-        /// Examples per client; as many as the scarcest label allows unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub per_client: Option<NonZeroU32>,
-    }
+/// Groups of clients, each with its own mixture of labels; what no group wants is left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct LabelMixtures {
+    /// Each { clients, mix = [{ labels, share, proportional }, ...], validation, test }; the shares of a group add up to 1.
+    pub groups: Vec<MixtureGroup>,
+    /// Examples per client; as many as the scarcest label allows unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_client: Option<NonZeroU32>,
+}
+
+impl Kind for LabelMixtures {
+    const NAME: &'static str = "label-mixtures";
 }
 
 /// Clients that are alike.
@@ -74,8 +77,8 @@ pub struct MixturePart {
     pub proportional: bool,
 }
 
-impl LabelMixtures {
-    pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
+impl Deal for LabelMixtures {
+    fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         let mut pools = rows_by_class(data, rng, "label-mixtures")?;
         self.check(pools.len())?;
         let supply: Vec<usize> = pools.iter().map(Vec::len).collect();
@@ -97,7 +100,9 @@ impl LabelMixtures {
         }
         Ok(Partition { extras: self.extras(data, rng)?, ..Partition::new(clients, data.len()) })
     }
+}
 
+impl LabelMixtures {
     /// What groups take of the rows that the source gives for test; nothing if no group says so.
     fn extras(&self, data: &Dataset, rng: &mut Rng) -> Result<Vec<Extra>, ProblemError> {
         let asks = |group: &MixtureGroup| group.validation.is_some() || group.test.is_some();

@@ -5,31 +5,35 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::Rng;
+use motet_core::{Documented, Kind, Rng};
+use serde::{Deserialize, Serialize};
 
 use super::contiguous::blocks;
-use super::{Partition, served, shuffled_rows};
+use super::{Deal, Partition, served, shuffled_rows};
 use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// Examples sorted by label, cut into equal shards, a few shards per client.
-    pub struct LabelShards {
-        /// How many clients.
-        pub clients: NonZeroU32,
-        /// Shards per client: about as many labels as it sees; 2 unless told.
-        #[serde(default = "two")]
-        pub shards: NonZeroU32,
-    }
+/// Examples sorted by label, cut into equal shards, a few shards per client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct LabelShards {
+    /// How many clients.
+    pub clients: NonZeroU32,
+    /// Shards per client: about as many labels as it sees; 2 unless told.
+    #[serde(default = "two")]
+    pub shards: NonZeroU32,
+}
+
+impl Kind for LabelShards {
+    const NAME: &'static str = "label-shards";
 }
 
 fn two() -> NonZeroU32 {
     NonZeroU32::MIN.saturating_add(1)
 }
 
-impl LabelShards {
-    pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
+impl Deal for LabelShards {
+    fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         let clients = served(self.clients.get(), self.shards.get(), data)?;
         let mut rows = shuffled_rows(data, rng);
         // Stable: within a label the order of the dice remains.

@@ -12,7 +12,10 @@ mod pachinko;
 mod power_law;
 mod user_clusters;
 
-use motet_core::Rng;
+use std::sync::Arc;
+
+use motet_core::kind::{Entry, Port, Takes};
+use motet_core::{AnyKind, Chosen, Kind, Kinds, Rng};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Lot, Targets};
@@ -25,7 +28,6 @@ pub(crate) use given::in_proportion;
 pub use iid::Iid;
 pub use label_mixtures::{LabelMixtures, MixtureGroup, MixturePart, Rest};
 pub use label_shards::LabelShards;
-use motet_core::Card;
 pub use natural::Natural;
 pub use pachinko::Pachinko;
 pub use power_law::PowerLaw;
@@ -47,60 +49,117 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Puts each client's rows back into the source's order.
-    fn new(mut clients: Vec<Vec<u32>>, rows: usize) -> Self {
+    /// Rows dealt to clients, of so many; puts each client's rows back into the source's order.
+    ///
+    /// # Panics
+    /// If more rows were dealt than there are.
+    pub fn new(mut clients: Vec<Vec<u32>>, rows: usize) -> Self {
         clients.iter_mut().for_each(|client| client.sort_unstable());
         let dealt: usize = clients.iter().map(Vec::len).sum();
         Self { clients, extras: Vec::new(), strangers: Vec::new(), left_out: rows - dealt }
     }
 }
 
-macro_rules! splits {
-    ($($name:literal => $Type:ident,)*) => {
-        /// How examples are dealt to clients.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-        #[serde(tag = "kind")]
-        pub enum Split {
-            $(
-                #[doc = concat!("`kind = \"", $name, "\"`")]
-                #[serde(rename = $name)]
-                $Type($Type),
-            )*
-        }
+/// Every split there is, in the order of `list`.
+pub static SPLITS: Kinds<dyn AnySplit> = Kinds::new(&[
+    Entry::of::<Contiguous>(),
+    Entry::of::<Iid>(),
+    Entry::of::<Dirichlet>(),
+    Entry::of::<LabelShards>(),
+    Entry::of::<LabelMixtures>(),
+    Entry::of::<PowerLaw>(),
+    Entry::of::<Pachinko>(),
+    Entry::of::<Natural>(),
+    Entry::of::<FewUsers>(),
+    Entry::of::<UserClusters>(),
+]);
 
-        impl Split {
-            /// As in `kind = "..."`.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    $(Split::$Type(_) => $name,)*
-                }
-            }
-
-            /// Deals. Equal dice deal equally.
-            pub fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
-                match self {
-                    $(Split::$Type(split) => split.deal(data, rng),)*
-                }
-            }
-        }
-
-        /// Every split there is.
-        pub const SPLITS: &[Card] =
-            &[$(Card { name: $name, about: $Type::ABOUT, parameters: $Type::PARAMETERS },)*];
-    };
+/// Who gets which example: what a split of one's own implements.
+///
+/// ```
+/// use std::path::Path;
+/// use motet_core::{Documented, Kind, Rng};
+/// use motet_problems::{Dataset, Deal, Lot, Partition, Problem, ProblemError, SPLITS};
+/// use serde::{Deserialize, Serialize};
+///
+/// /// One example for each client but the last, who has all others.
+/// #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+/// #[serde(deny_unknown_fields)]
+/// struct OneGiant {
+///     /// How many clients.
+///     clients: usize,
+/// }
+///
+/// impl Kind for OneGiant {
+///     const NAME: &'static str = "one-giant";
+/// }
+///
+/// impl Deal for OneGiant {
+///     fn deal(&self, data: &Dataset, _: &mut Rng) -> Result<Partition, ProblemError> {
+///         let mut rows = data.rows_for(Lot::Train);
+///         let (clients, least) = (self.clients, 1);
+///         if clients == 0 || clients > rows.len() {
+///             return Err(ProblemError::TooManyClients { clients, rows: rows.len(), least });
+///         }
+///         let rest = rows.split_off(clients - 1);
+///         Ok(Partition::new(rows.into_iter().map(|row| vec![row]).chain([rest]).collect(), data.len()))
+///     }
+/// }
+///
+/// let mut splits = SPLITS.clone();
+/// splits.add::<OneGiant>()?;
+/// let _here = splits.enter();
+/// let config = serde_json::from_str(
+///     r#"{"source": {"kind": "synthetic", "clients": 2, "examples": 10, "features": 3, "heterogeneity": 1},
+///         "split": {"kind": "one-giant", "clients": 4}, "model": {"kind": "logistic"}}"#,
+/// )?;
+/// let problem = Problem::build(&config, Path::new(""), 1)?;
+/// let sizes: Vec<usize> = problem.shards.iter().map(|shard| shard.train.samples()).collect();
+/// assert_eq!(sizes, [1, 1, 1, 17]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Deal {
+    /// Deals the rows that train. Equal dice deal equally.
+    fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError>;
 }
 
-splits! {
-    "contiguous" => Contiguous,
-    "iid" => Iid,
-    "dirichlet" => Dirichlet,
-    "label-shards" => LabelShards,
-    "label-mixtures" => LabelMixtures,
-    "power-law" => PowerLaw,
-    "pachinko" => Pachinko,
-    "natural" => Natural,
-    "few-users" => FewUsers,
-    "user-clusters" => UserClusters,
+/// Any split, whatever its type.
+pub trait AnySplit: Deal + AnyKind {}
+
+impl<K: Deal + Kind> AnySplit for K {}
+
+impl<K: Deal + Kind> Takes<K> for dyn AnySplit {
+    fn take(kind: K) -> Arc<Self> {
+        Arc::new(kind)
+    }
+}
+
+impl Port for dyn AnySplit {
+    fn standard() -> &'static Kinds<Self> {
+        &SPLITS
+    }
+}
+
+/// How examples are dealt to clients: `{ kind = "…", … }`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Split(Chosen<dyn AnySplit>);
+
+impl Split {
+    /// This split, whether or not a list has it.
+    pub fn new<K: Deal + Kind>(split: K) -> Self {
+        Self(Chosen::new(split))
+    }
+
+    /// As in `kind = "…"`.
+    pub fn name(&self) -> &'static str {
+        self.0.card().name
+    }
+
+    /// Deals. Equal dice deal equally.
+    pub fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
+        self.0.deal(data, rng)
+    }
 }
 
 /// Every row for training, in the source's order.

@@ -3,26 +3,30 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use motet_core::Rng;
+use motet_core::{Documented, Kind, Rng};
+use serde::{Deserialize, Serialize};
 
-use super::{Partition, given};
+use super::{Deal, Partition, given};
 use crate::dataset::{Dataset, Lot};
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// The source's own clients: writers, patients, hospitals.
-    pub struct Natural {
-        /// Take only the first so many; all unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub clients: Option<NonZeroU32>,
-        /// Leave out clients with fewer examples; 1 unless told.
-        #[serde(default = "one")]
-        pub min: NonZeroU32,
-        /// Of each client, take only the first so many examples; all unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub most: Option<NonZeroU32>,
-    }
+/// The source's own clients: writers, patients, hospitals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Natural {
+    /// Take only the first so many; all unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<NonZeroU32>,
+    /// Leave out clients with fewer examples; 1 unless told.
+    #[serde(default = "one")]
+    pub min: NonZeroU32,
+    /// Of each client, take only the first so many examples; all unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<NonZeroU32>,
+}
+
+impl Kind for Natural {
+    const NAME: &'static str = "natural";
 }
 
 fn one() -> NonZeroU32 {
@@ -35,8 +39,8 @@ impl Default for Natural {
     }
 }
 
-impl Natural {
-    pub(super) fn deal(&self, data: &Dataset, _rng: &mut Rng) -> Result<Partition, ProblemError> {
+impl Deal for Natural {
+    fn deal(&self, data: &Dataset, _rng: &mut Rng) -> Result<Partition, ProblemError> {
         let least = self.min.get() as usize;
         let mut clients = rows_by_key(data, "natural")?;
         clients.retain(|(_, rows)| rows.len() >= least);

@@ -12,32 +12,36 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Positive, Rng};
+use motet_core::{Documented, Kind, Positive, Rng};
 use rand_distr::Gamma;
+use serde::{Deserialize, Serialize};
 
-use super::{Partition, rows_by_class};
+use super::{Deal, Partition, rows_by_class};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// Two levels of labels (CIFAR-100): each client likes a few coarse labels, and of each its own fine ones.
-    pub struct Pachinko {
-        /// How many clients.
-        pub clients: NonZeroU32,
-        /// Examples per client; as many as there are for each unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub per_client: Option<NonZeroU32>,
-        /// Concentration over coarse labels; 0.1 unless told.
-        #[serde(default = "tenth")]
-        pub alpha: Positive,
-        /// Concentration over the fine labels of a coarse one; 10 unless told.
-        #[serde(default = "ten")]
-        pub beta: Positive,
-        /// The fine labels of each coarse one; those of CIFAR-100 where there are 100 classes unless told.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub coarse: Vec<Vec<u32>>,
-    }
+/// Two levels of labels (CIFAR-100): each client likes a few coarse labels, and of each its own fine ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Pachinko {
+    /// How many clients.
+    pub clients: NonZeroU32,
+    /// Examples per client; as many as there are for each unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_client: Option<NonZeroU32>,
+    /// Concentration over coarse labels; 0.1 unless told.
+    #[serde(default = "tenth")]
+    pub alpha: Positive,
+    /// Concentration over the fine labels of a coarse one; 10 unless told.
+    #[serde(default = "ten")]
+    pub beta: Positive,
+    /// The fine labels of each coarse one; those of CIFAR-100 where there are 100 classes unless told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coarse: Vec<Vec<u32>>,
+}
+
+impl Kind for Pachinko {
+    const NAME: &'static str = "pachinko";
 }
 
 fn tenth() -> Positive {
@@ -57,8 +61,8 @@ const CIFAR_100: [usize; 100] = [
     16, 19,  2,  4,  6, 19,  5,  5,  8, 19, 18,  1,  2, 15,  6,  0, 17,  8, 14, 13,
 ];
 
-impl Pachinko {
-    pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
+impl Deal for Pachinko {
+    fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         let mut pools = rows_by_class(data, rng, "pachinko")?;
         let coarse = self.tree(pools.len())?;
         let (clients, reached) = (self.clients.get() as usize, coarse.iter().flatten().map(|&fine| pools[fine].len()).sum::<usize>());
@@ -69,7 +73,9 @@ impl Pachinko {
         let dealt = (0..clients).map(|_| self.client(&coarse, &mut pools, size, rng)).collect();
         Ok(Partition::new(dealt, data.len()))
     }
+}
 
+impl Pachinko {
     /// Fine labels by coarse label: every fine one at most once.
     fn tree(&self, classes: usize) -> Result<Vec<Vec<usize>>, ProblemError> {
         let wrong = |value: String, wanted: String| Err(ProblemError::Value { key: "split.coarse", value, wanted });

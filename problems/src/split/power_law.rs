@@ -2,32 +2,36 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{NonNegative, Rng};
+use motet_core::{Documented, Kind, NonNegative, Rng};
+use serde::{Deserialize, Serialize};
 
-use super::{Partition, served, shuffled_rows};
+use super::{Deal, Partition, served, shuffled_rows};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// Shuffled examples in shares that fall as a power: client i has about (i+1)^-exponent of them.
-    pub struct PowerLaw {
-        /// How many clients.
-        pub clients: NonZeroU32,
-        /// 0 is equal shares, 1 is Zipf's law.
-        pub exponent: NonNegative,
-        /// Examples each client has at least; 1 unless told.
-        #[serde(default = "one")]
-        pub min: NonZeroU32,
-    }
+/// Shuffled examples in shares that fall as a power: client i has about (i+1)^-exponent of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct PowerLaw {
+    /// How many clients.
+    pub clients: NonZeroU32,
+    /// 0 is equal shares, 1 is Zipf's law.
+    pub exponent: NonNegative,
+    /// Examples each client has at least; 1 unless told.
+    #[serde(default = "one")]
+    pub min: NonZeroU32,
+}
+
+impl Kind for PowerLaw {
+    const NAME: &'static str = "power-law";
 }
 
 fn one() -> NonZeroU32 {
     NonZeroU32::MIN
 }
 
-impl PowerLaw {
-    pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
+impl Deal for PowerLaw {
+    fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         let clients = served(self.clients.get(), self.min.get(), data)?;
         let mut rows = shuffled_rows(data, rng);
         let sizes = power_law_sizes(rows.len(), clients, *self.exponent, self.min.get() as usize);

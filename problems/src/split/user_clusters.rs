@@ -5,34 +5,37 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::Rng;
+use motet_core::{Documented, Kind, Rng};
 use serde::{Deserialize, Serialize};
 
 use super::natural::rows_by_key;
-use super::{Partition, given};
+use super::{Deal, Partition, given};
 use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// The natural clients of one cluster: k-means over users' mean features or labels, seeded.
-    pub struct UserClusters {
-        /// How many clusters; 10 unless told.
-        #[serde(default = "ten")]
-        pub clusters: NonZeroU32,
-        /// Which one, from 0: clusters are numbered from the one with the most users.
-        #[serde(default)]
-        pub cluster: u32,
-        /// Take only its first so many users; all unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub clients: Option<NonZeroU32>,
-        /// Leave out users with fewer examples, before clustering; 1 unless told.
-        #[serde(default = "one")]
-        pub min: NonZeroU32,
-        /// "features" or "labels" (classes or tags); features unless told.
-        #[serde(default)]
-        pub by: Likeness,
-    }
+/// The natural clients of one cluster: k-means over users' mean features or labels, seeded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct UserClusters {
+    /// How many clusters; 10 unless told.
+    #[serde(default = "ten")]
+    pub clusters: NonZeroU32,
+    /// Which one, from 0: clusters are numbered from the one with the most users.
+    #[serde(default)]
+    pub cluster: u32,
+    /// Take only its first so many users; all unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<NonZeroU32>,
+    /// Leave out users with fewer examples, before clustering; 1 unless told.
+    #[serde(default = "one")]
+    pub min: NonZeroU32,
+    /// "features" or "labels" (classes or tags); features unless told.
+    #[serde(default)]
+    pub by: Likeness,
+}
+
+impl Kind for UserClusters {
+    const NAME: &'static str = "user-clusters";
 }
 
 fn ten() -> NonZeroU32 {
@@ -56,8 +59,8 @@ pub enum Likeness {
 /// Lloyd's steps at most; they mostly end after few.
 const STEPS: usize = 50;
 
-impl UserClusters {
-    pub(super) fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
+impl Deal for UserClusters {
+    fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         let mut users = rows_by_key(data, "user-clusters")?;
         users.retain(|(_, rows)| rows.len() >= self.min.get() as usize);
         let k = self.clusters.get() as usize;
@@ -90,7 +93,9 @@ impl UserClusters {
         let (extras, _) = given::by_key(data, &keys);
         Ok(Partition { extras, ..Partition::new(rows, data.len()) })
     }
+}
 
+impl UserClusters {
     /// What a user has on average, of length 1; zero if that is nothing.
     fn point(&self, data: &Dataset, rows: &[u32]) -> Result<Vec<f32>, ProblemError> {
         let mut sum = match (self.by, &data.targets) {

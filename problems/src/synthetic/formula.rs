@@ -45,7 +45,7 @@ pub fn lrs(clients: usize, rows: usize, dim: usize) -> Vec<Arc<dyn Objective>> {
 /// The model of [`lrs`].
 pub fn lrs_model() -> ModelConfig {
     let l2 = NonNegative::new(REGULARISER).expect("0.1 is positive");
-    ModelConfig::Logistic(Logistic { l2, ..Logistic::default() })
+    ModelConfig::new(Logistic { l2, ..Logistic::default() })
 }
 
 /// The examples of [`lrs`]: a_{ij,l} = sin(1 + 3i + 5j + 7l) + ½ cos(2i + 3l), b_{ij} = +1 iff sin(11i + 13j) ≥ 0.

@@ -13,41 +13,45 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::{Exam, NonNegative, Precision, Rng, Seed, Shard, Vector};
+use motet_core::{Documented, Exam, Kind, NonNegative, Precision, Rng, Seed, Shard, Vector};
+use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Examples, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Dense, Matrix};
 use crate::model::{MeanEstimation, ModelConfig};
-use crate::source::{Material, Place, affordable};
+use crate::source::{Load, Material, Place, affordable};
 use crate::synthetic::moving::{Drift, Drifting, Endless, Extra};
 
-keys! {
-    /// Estimate a mean among groups of clients with other means; client 0 has extra validation data.
-    pub struct MeanGroups {
-        /// Clients in each of the three groups: like the target, near it, far from it.
-        pub groups: [u32; 3],
-        /// μ: how far the second group's mean is.
-        pub mu: NonNegative,
-        /// d
-        pub dim: NonZeroU32,
-        /// Samples per client.
-        pub samples: NonZeroU32,
-        /// Validation samples of client 0: a number, 0 unless told, or "endless" for new ones at every question.
-        #[serde(default)]
-        pub validation: Extra,
-        /// Who has validation samples: "target" (client 0, the default) or "everyone".
-        #[serde(default)]
-        pub validated: Validated,
-        /// "code" (as the figures were made, the default) or "paper" (as the text says).
-        #[serde(default)]
-        pub mode: MeanMode,
-        /// The second group moves away: { after = 3000, mu = 1.0, over = 100 } goes to the new mu in 100 rounds.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub drift: Option<Drift>,
-    }
+/// Estimate a mean among groups of clients with other means; client 0 has extra validation data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct MeanGroups {
+    /// Clients in each of the three groups: like the target, near it, far from it.
+    pub groups: [u32; 3],
+    /// μ: how far the second group's mean is.
+    pub mu: NonNegative,
+    /// d
+    pub dim: NonZeroU32,
+    /// Samples per client.
+    pub samples: NonZeroU32,
+    /// Validation samples of client 0: a number, 0 unless told, or "endless" for new ones at every question.
+    #[serde(default)]
+    pub validation: Extra,
+    /// Who has validation samples: "target" (client 0, the default) or "everyone".
+    #[serde(default)]
+    pub validated: Validated,
+    /// "code" (as the figures were made, the default) or "paper" (as the text says).
+    #[serde(default)]
+    pub mode: MeanMode,
+    /// The second group moves away: { after = 3000, mu = 1.0, over = 100 } goes to the new mu in 100 rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Drift>,
+}
+
+impl Kind for MeanGroups {
+    const NAME: &'static str = "mean-estimation";
 }
 
 /// Who has validation samples.
@@ -72,8 +76,8 @@ pub enum MeanMode {
     Paper,
 }
 
-impl MeanGroups {
-    pub(crate) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for MeanGroups {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         self.check()?;
         let (dim, samples) = (self.dim.get() as usize, self.samples.get() as usize);
         let means = self.means(&mut dice::shared(place.seed, Step::Source));
@@ -81,7 +85,7 @@ impl MeanGroups {
         let own_means: Vec<&Vec<f64>> = groups.map(|group| &means[group]).collect();
         let data = Arc::new(self.draw(&own_means, place.seed)?);
         let share = if self.mode == MeanMode::Code { 1.0 / dim as f64 } else { 1.0 };
-        let model = ModelConfig::Mean(MeanEstimation { average_coordinates: self.mode == MeanMode::Code });
+        let model = ModelConfig::new(MeanEstimation { average_coordinates: self.mode == MeanMode::Code });
         let mut shards = Vec::with_capacity(own_means.len());
         let mut taken = 0;
         for (client, mean) in own_means.into_iter().enumerate() {
@@ -105,6 +109,12 @@ impl MeanGroups {
         Ok(Material::Functions { shards, start: Vector::filled(dim, 1.0 / (dim as f64).sqrt(), Precision::F64) })
     }
 
+    fn groups(&self) -> Vec<u64> {
+        self.groups.map(u64::from).to_vec()
+    }
+}
+
+impl MeanGroups {
     fn check(&self) -> Result<(), ProblemError> {
         let Some(target_group) = NonZeroU32::new(self.groups[0]) else {
             let wanted = "at least one client in the first group, whose mean is estimated".into();

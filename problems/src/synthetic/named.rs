@@ -3,70 +3,89 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::{NonNegative, Objective, Precision, Shard, Vector};
+use motet_core::{Documented, Kind, NonNegative, Objective, Precision, Shard, Vector};
+use serde::{Deserialize, Serialize};
 
 use super::formula;
 use crate::dataset::Examples;
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::model::{Logistic, ModelConfig};
-use crate::source::{Material, Place, affordable};
+use crate::source::{Load, Material, Place, affordable};
 
-keys! {
-    /// Two one-dimensional quadratics with minimisers 1 and 1/2.
-    pub struct Q2 {}
+/// Two one-dimensional quadratics with minimisers 1 and 1/2.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Q2 {}
+
+impl Kind for Q2 {
+    const NAME: &'static str = "q2";
 }
-keys! {
-    /// Two one-dimensional quadratics with minimisers -1 and 1.
-    pub struct Q2s {}
+
+/// Two one-dimensional quadratics with minimisers -1 and 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Q2s {}
+
+impl Kind for Q2s {
+    const NAME: &'static str = "q2s";
 }
-keys! {
-    /// Three quadratics in the plane.
-    pub struct Q3 {}
+
+/// Three quadratics in the plane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Q3 {}
+
+impl Kind for Q3 {
+    const NAME: &'static str = "q3";
 }
-keys! {
-    /// Logistic regression on data given by a formula.
-    pub struct Lrs {
-        /// n
-        pub clients: NonZeroU32,
-        /// m: examples per client.
-        pub examples: NonZeroU32,
-        /// d
-        pub dim: NonZeroU32,
-        /// λ: strength of the regulariser; 0.1 unless told.
-        #[serde(default = "tenth")]
-        pub l2: NonNegative,
-    }
+
+/// Logistic regression on data given by a formula.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Lrs {
+    /// n: how many clients.
+    pub clients: NonZeroU32,
+    /// m: examples per client.
+    pub examples: NonZeroU32,
+    /// d: how many features.
+    pub dim: NonZeroU32,
+    /// λ: strength of the regulariser (default 0.1).
+    #[serde(default = "tenth")]
+    pub l2: NonNegative,
+}
+
+impl Kind for Lrs {
+    const NAME: &'static str = "lrs";
 }
 
 fn tenth() -> NonNegative {
     NonNegative::new(0.1).expect("0.1 is not negative")
 }
 
-impl Q2 {
-    pub(crate) fn load(&self, _place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Q2 {
+    fn load(&self, _place: &Place<'_>) -> Result<Material, ProblemError> {
         Ok(functions(formula::q2()))
     }
 }
 
-impl Q2s {
-    pub(crate) fn load(&self, _place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Q2s {
+    fn load(&self, _place: &Place<'_>) -> Result<Material, ProblemError> {
         Ok(functions(formula::q2s()))
     }
 }
 
-impl Q3 {
-    pub(crate) fn load(&self, _place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Q3 {
+    fn load(&self, _place: &Place<'_>) -> Result<Material, ProblemError> {
         Ok(functions(formula::q3()))
     }
 }
 
-impl Lrs {
-    pub(crate) fn load(&self, _place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Lrs {
+    fn load(&self, _place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("clients", self.clients), ("examples", self.examples), ("dim", self.dim)])?;
         let [clients, rows, dim] = [self.clients, self.examples, self.dim].map(|size| size.get() as usize);
         let data = Arc::new(Examples::new(formula::lrs_dataset(clients, rows, dim))?);
-        let model = ModelConfig::Logistic(Logistic { l2: self.l2, ..Logistic::default() });
+        let model = ModelConfig::new(Logistic { l2: self.l2, ..Logistic::default() });
         let shard = |client: usize| {
             let own = client * rows..(client + 1) * rows;
             let train_exam = Some(model.exam(&data, own.clone())?);

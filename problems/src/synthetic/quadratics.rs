@@ -10,35 +10,39 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::{NonNegative, Positive, Precision, Rng, Shard, Vector};
+use motet_core::{Documented, Kind, NonNegative, Positive, Precision, Rng, Shard, Vector};
+use serde::{Deserialize, Serialize};
 
 use super::Quadratic;
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::keys::keys;
-use crate::source::{Material, Place, affordable};
+use crate::source::{Load, Material, Place, affordable};
 
-keys! {
-    /// Random quadratics with chosen constants; the distance between minimisers is chosen too.
-    pub struct Quadratics {
-        /// How many clients.
-        pub clients: NonZeroU32,
-        /// d
-        pub dim: NonZeroU32,
-        /// Range of the Lᵢ: [least, most], drawn evenly in the logarithm.
-        pub smoothness: [Positive; 2],
-        /// Range of the μᵢ: [least, most], drawn evenly in the logarithm, below the range of the Lᵢ.
-        pub convexity: [Positive; 2],
-        /// h: root mean square distance of the minimisers from their centre.
-        pub heterogeneity: NonNegative,
-    }
+/// Random quadratics with chosen constants; the distance between minimisers is chosen too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Quadratics {
+    /// How many clients.
+    pub clients: NonZeroU32,
+    /// d
+    pub dim: NonZeroU32,
+    /// Range of the Lᵢ: [least, most], drawn evenly in the logarithm.
+    pub smoothness: [Positive; 2],
+    /// Range of the μᵢ: [least, most], drawn evenly in the logarithm, below the range of the Lᵢ.
+    pub convexity: [Positive; 2],
+    /// h: root mean square distance of the minimisers from their centre.
+    pub heterogeneity: NonNegative,
+}
+
+impl Kind for Quadratics {
+    const NAME: &'static str = "quadratics";
 }
 
 /// Reflections that make up a random basis.
 const REFLECTIONS: usize = 32;
 
-impl Quadratics {
-    pub(crate) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Quadratics {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         self.check()?;
         let dim = self.dim.get() as usize;
         let spread = (dim as f64).sqrt().recip();
@@ -53,7 +57,9 @@ impl Quadratics {
         let shards = (0..self.clients.get() as usize).map(shard).collect();
         Ok(Material::Functions { shards, start: Vector::zeros(dim, Precision::F64) })
     }
+}
 
+impl Quadratics {
     fn check(&self) -> Result<(), ProblemError> {
         let ([l, most_l], [mu, most_mu]) = (self.smoothness, self.convexity);
         let wrong = |key, value: String, wanted: &str| Err(ProblemError::Value { key, value, wanted: wanted.into() });

@@ -285,9 +285,9 @@ fn a_file_needs_a_split() {
 
 #[test]
 fn every_source_is_listed_with_its_keys_and_reads_back_what_it_writes() {
-    let libsvm = SOURCES.iter().find(|card| card.name == "libsvm").unwrap();
-    assert_eq!(libsvm.parameters.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["path", "features", "classes", "labels"]);
-    assert!(SOURCES.iter().all(|card| !card.about.is_empty() && card.parameters.iter().all(|(_, about)| !about.is_empty())));
+    let libsvm = SOURCES.card("libsvm").unwrap();
+    assert_eq!(libsvm.parameters.names().collect::<Vec<_>>(), ["path", "features", "classes", "labels"]);
+    assert!(SOURCES.cards().all(|card| !card.about.is_empty() && card.parameters.iter().all(|parameter| !parameter.about.is_empty())));
     let written = serde_json::to_string(&config(SMALL)).unwrap();
     assert_eq!(config(&written), config(SMALL));
     let error = serde_json::from_str::<Source>(r#"{"kind": "libsvn", "path": "x"}"#).unwrap_err().to_string();

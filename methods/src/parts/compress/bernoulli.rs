@@ -1,19 +1,25 @@
 //! Bernoulli compression: every coordinate by its own coin.
 
-use motet_core::{Probability, Rng, Vector};
+use motet_core::{Documented, Kind, Probability, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
 use super::{Compress, Indices, Key, Mask, Packed, keep};
 
+/// Each coordinate with probability q, divided by q; unbiased, ω = 1/q − 1.
+///
 /// Keeps each coordinate with probability q, divided by q.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Bernoulli {
-    /// q
+    /// q: probability that a coordinate is sent.
     pub q: Probability,
-    /// How the server learns which.
+    /// How the server learns which: "seeded" (both sides throw the same dice, default) or "sent".
     #[serde(default)]
     pub indices: Indices,
+}
+
+impl Kind for Bernoulli {
+    const NAME: &'static str = "bernoulli";
 }
 
 impl Bernoulli {

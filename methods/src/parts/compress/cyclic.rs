@@ -1,19 +1,25 @@
 //! Coordinates in turn: Rand-k without dice, for comparisons by hand.
 
-use motet_core::{Rng, Vector};
+use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
 use super::{Amount, Compress, Indices, Key, Mask, Packed, keep};
 
+/// k coordinates by turns times d/k; right in the mean over clients or rounds.
+///
 /// Client i keeps k coordinates from (i + t) mod d on in round t = 0, 1, …, times d/k.
 ///
 /// Over d rounds, or d clients, each coordinate has its turn k times: the mean over them is right and
 /// the variance is Rand-k's, whose ω it states.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Cyclic {
-    /// k
+    /// k: coordinates sent, a whole number, or below 1 a share of d.
     pub k: Amount,
+}
+
+impl Kind for Cyclic {
+    const NAME: &'static str = "cyclic";
 }
 
 impl Cyclic {

@@ -1,14 +1,18 @@
 //! Nothing is lost and nothing saved.
 
-use motet_core::{Rng, Vector};
+use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
 use super::{Compress, Packed};
 
-/// C(x) = x
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// Everything as it is: C(x) = x, ω = 0.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {}
+
+impl Kind for Identity {
+    const NAME: &'static str = "identity";
+}
 
 impl Compress for Identity {
     fn omega(&self, _: usize) -> Option<f64> {

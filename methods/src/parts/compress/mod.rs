@@ -21,7 +21,10 @@ mod rand_k;
 mod several;
 mod top_k;
 
-use motet_core::{Card, ClientId, Rng, Seed, Slot, Vector, wire};
+use std::sync::Arc;
+
+use motet_core::kind::{Entry, Port, Takes};
+use motet_core::{AnyKind, Chosen, ClientId, Kind, Kinds, Rng, Seed, Slot, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 pub use amount::{Amount, NotAnAmount};
@@ -36,7 +39,51 @@ pub use rand_k::RandK;
 pub use several::Compressors;
 pub use top_k::TopK;
 
-/// A map of vectors to fewer bits.
+/// A map of vectors to fewer bits: what a compressor of one's own implements.
+///
+/// ```
+/// use motet_core::{ClientId, Documented, Kind, Rng, Seed, Vector};
+/// use motet_methods::parts::compress::{COMPRESSORS, Compress, Compressor, Packed, Turn};
+/// use serde::{Deserialize, Serialize};
+///
+/// /// All or nothing, by one coin: x/q with probability q, else 0; unbiased, ω = 1/q − 1.
+/// #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+/// #[serde(deny_unknown_fields)]
+/// struct AllOrNothing {
+///     /// q: probability that anything is sent.
+///     q: f64,
+/// }
+///
+/// impl Kind for AllOrNothing {
+///     const NAME: &'static str = "all-or-nothing";
+/// }
+///
+/// impl Compress for AllOrNothing {
+///     fn omega(&self, _: usize) -> Option<f64> {
+///         Some(1.0 / self.q - 1.0)
+///     }
+///     fn pack(&self, v: &Vector, _: Option<&[u32]>, rng: &mut Rng) -> Packed {
+///         let (mut all, none) = (v.clone(), v.zeros_like());
+///         all.scale(1.0 / self.q);
+///         if rng.coin(self.q) { Packed::whole(all) } else { Packed::indexed(v.len(), vec![], none.gather(&[], 1.0)) }
+///     }
+/// }
+///
+/// let mut compressors = COMPRESSORS.clone();
+/// compressors.add::<AllOrNothing>()?;
+/// let _here = compressors.enter();
+/// let c: Compressor = serde_json::from_str(r#"{"kind": "all-or-nothing", "q": 0.25}"#)?;
+/// assert_eq!(c.omega(1000), Some(3.0));
+/// let (key, x) = (Turn { round: 1, key: 7 }.of(ClientId(0)), Vector::from(vec![1.0, 2.0]));
+/// let mut sum = x.zeros_like();
+/// for seed in 0..1000 {
+///     let packed = c.compress(&x, &key, &mut Seed(seed).problem(0));
+///     c.opened(&packed, &key, 2).add_to(1e-3, &mut sum)?;
+/// }
+/// // The mean of a thousand has a deviation of √(3/1000) of x.
+/// assert!(sum.distance2(&x).sqrt() < 0.2 * x.norm());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Compress {
     /// ω in dimension `dim`; none if biased.
     fn omega(&self, dim: usize) -> Option<f64>;
@@ -109,46 +156,50 @@ fn keep(v: &Vector, at: &[u32], scale: f64, indices: Indices) -> Packed {
     }
 }
 
-const K: (&str, &str) = ("k", "coordinates sent: a whole number, or below 1 a share of d");
-const INDICES: (&str, &str) = ("indices", "\"seeded\" (both sides throw the same dice) or \"sent\"; default \"seeded\"");
+/// Every compressor there is, in the order of `list`.
+pub static COMPRESSORS: Kinds<dyn AnyCompressor> = Kinds::new(&[
+    Entry::of::<Identity>(),
+    Entry::of::<RandK>(),
+    Entry::of::<Bernoulli>(),
+    Entry::of::<TopK>(),
+    Entry::of::<Qsgd>(),
+    Entry::of::<Natural>(),
+    Entry::of::<Cyclic>(),
+]);
 
-macro_rules! compressors {
-    ($($name:literal => $variant:ident: $about:literal, [$($parameter:expr),*];)*) => {
-        /// What `list` prints about them.
-        pub const COMPRESSORS: &[Card] = &[$(Card { name: $name, about: $about, parameters: &[$($parameter),*] }),*];
+/// Any compressor, whatever its type.
+pub trait AnyCompressor: Compress + AnyKind {}
 
-        /// Every compressor there is.
-        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-        #[serde(tag = "kind")]
-        pub enum Compressor {
-            $(#[doc = concat!("`kind = \"", $name, "\"`")] #[serde(rename = $name)] $variant($variant)),*
-        }
+impl<K: Compress + Kind> AnyCompressor for K {}
 
-        impl Compressor {
-            fn map(&self) -> &dyn Compress {
-                match self { $(Self::$variant(c) => c),* }
-            }
-
-            /// As in `kind = "…"`.
-            pub fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => $name),* }
-            }
-        }
-    };
+impl<K: Compress + Kind> Takes<K> for dyn AnyCompressor {
+    fn take(kind: K) -> Arc<Self> {
+        Arc::new(kind)
+    }
 }
 
-compressors! {
-    "identity" => Identity: "everything as it is; omega = 0", [];
-    "rand-k" => RandK: "k random coordinates times d/k; unbiased, omega = d/k - 1", [K, INDICES];
-    "bernoulli" => Bernoulli: "each coordinate with probability q, divided by q; unbiased, omega = 1/q - 1",
-        [("q", "probability that a coordinate is sent"), INDICES];
-    "top-k" => TopK: "the k largest coordinates as they are; biased, contracts by 1 - k/d", [K];
-    "qsgd" => Qsgd: "norm, signs and random levels; unbiased, omega = min(d/s^2, sqrt(d)/s)", [("levels", "s: levels between 0 and the norm")];
-    "natural" => Natural: "random powers of two in nine bits; unbiased, omega = 1/8", [];
-    "cyclic" => Cyclic: "k coordinates by turns times d/k; right in the mean over clients or rounds", [K];
+impl Port for dyn AnyCompressor {
+    fn standard() -> &'static Kinds<Self> {
+        &COMPRESSORS
+    }
 }
+
+/// A compressor as an experiment file gives it: `{ kind = "…", … }`. A clone is another pointer to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Compressor(Chosen<dyn AnyCompressor>);
 
 impl Compressor {
+    /// This compressor, whether or not a list has it.
+    pub fn new<K: Compress + Kind>(compressor: K) -> Self {
+        Self(Chosen::new(compressor))
+    }
+
+    /// As in `kind = "…"`.
+    pub fn name(&self) -> &'static str {
+        self.0.card().name
+    }
+
     /// Is the mean of what it sends what it was given?
     pub fn unbiased(&self) -> bool {
         self.omega(1).is_some()
@@ -195,15 +246,15 @@ impl Opened<'_> {
 
 impl Compress for Compressor {
     fn omega(&self, dim: usize) -> Option<f64> {
-        self.map().omega(dim)
+        self.0.omega(dim)
     }
 
     fn delta(&self, dim: usize) -> f64 {
-        self.map().delta(dim)
+        self.0.delta(dim)
     }
 
     fn mask(&self, dim: usize, key: &Key) -> Option<Mask> {
-        self.map().mask(dim, key)
+        self.0.mask(dim, key)
     }
 
     /// A vector that holds NaN or infinity is sent whole, so that the guard of replies sees them and
@@ -212,6 +263,6 @@ impl Compress for Compressor {
         if !v.is_finite() {
             return Packed::whole(v.clone());
         }
-        self.map().pack(v, mask, rng)
+        self.0.pack(v, mask, rng)
     }
 }

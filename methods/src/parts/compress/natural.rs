@@ -3,20 +3,26 @@
 //! Horváth, Ho, Horváth, Sahu, Canini, Richtárik. *Natural Compression for Distributed Deep Learning*.
 //! MSML 2022.
 
-use motet_core::{Rng, Vector, ViewMut};
+use motet_core::{Documented, Kind, Rng, Vector, ViewMut};
 use serde::{Deserialize, Serialize};
 
 use super::{Compress, Packed};
 
+/// Random powers of two in nine bits; unbiased, ω = 1/8.
+///
 /// Rounds each |xₗ| to one of the two powers of two around it, right in the mean.
 ///
 /// Sign and exponent are sent: 9 bits of a 32-bit number, 12 of a 64-bit one (11 bits of exponent).
 /// Below the smallest normal number the lower neighbour is 0: right in the mean, but the variance is of
 /// the size of that number's square and not a share of xₗ². Above the largest power of two there
 /// is no upper neighbour: such numbers come down to it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Natural {}
+
+impl Kind for Natural {
+    const NAME: &'static str = "natural";
+}
 
 /// For numbers of one width: up with the probability that the mantissa is.
 macro_rules! round {

@@ -5,17 +5,23 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Rng, Vector};
+use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
 use super::{Compress, Packed};
 
+/// Norm, signs and random levels; unbiased, ω = min(d/s², √d/s).
+///
 /// r sign(xₗ) level/s, r = |x|, where the level is one of the two next to s |xₗ|/r, right in the mean.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Qsgd {
-    /// s
+    /// s: levels between 0 and the norm.
     pub levels: NonZeroU32,
+}
+
+impl Kind for Qsgd {
+    const NAME: &'static str = "qsgd";
 }
 
 impl Compress for Qsgd {

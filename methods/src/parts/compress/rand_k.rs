@@ -1,19 +1,25 @@
 //! Rand-k: k coordinates at random, scaled so that the mean is right.
 
-use motet_core::{Rng, Vector};
+use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
 use super::{Amount, Compress, Indices, Key, Mask, Packed, keep};
 
+/// k random coordinates times d/k; unbiased, ω = d/k − 1.
+///
 /// Keeps k of d coordinates, uniformly without replacement, times d/k.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct RandK {
-    /// k
+    /// k: coordinates sent, a whole number, or below 1 a share of d.
     pub k: Amount,
-    /// How the server learns which.
+    /// How the server learns which: "seeded" (both sides throw the same dice, default) or "sent".
     #[serde(default)]
     pub indices: Indices,
+}
+
+impl Kind for RandK {
+    const NAME: &'static str = "rand-k";
 }
 
 impl Compress for RandK {

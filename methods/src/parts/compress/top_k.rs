@@ -1,16 +1,22 @@
 //! Top-k: the largest coordinates. Biased.
 
-use motet_core::{Rng, Vector};
+use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
 use super::{Amount, Compress, Indices, Packed, keep};
 
+/// The k largest coordinates as they are; biased, contracts by 1 − k/d.
+///
 /// Keeps the k coordinates of largest modulus as they are; of equals the first.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct TopK {
-    /// k
+    /// k: coordinates sent, a whole number, or below 1 a share of d.
     pub k: Amount,
+}
+
+impl Kind for TopK {
+    const NAME: &'static str = "top-k";
 }
 
 impl Compress for TopK {

@@ -1,25 +1,27 @@
 //! `kind = "mlp"`
 
-use motet_core::Positive;
+use motet_core::{Documented, Kind, Positive};
 use motet_nn::layer;
 use motet_nn::zoo::mlp;
 use serde::{Deserialize, Serialize};
 
-use super::{Architecture, Card, Dice, Examples, Layers, ModelError, Task};
+use super::{Architecture, Dice, Examples, Layers, ModelError, Task};
 
+/// Multi-layer perceptron in single precision; classes by softmax, numbers by squared error.
+///
 /// A multi-layer perceptron: classes by softmax, numbers by squared error.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Mlp {
-    /// Sizes of the hidden layers; none is softmax or linear regression.
+    /// Sizes of the hidden layers, as [40, 40]; [] is softmax or linear regression.
     pub sizes: Vec<usize>,
-    /// After each hidden layer.
+    /// After each hidden layer: "relu" (default), "tanh", "sigmoid" or "gelu".
     #[serde(default)]
     pub activation: Activation,
-    /// Every number starts at N(0, s²), instead of as He et al. and Glorot and Bengio propose.
+    /// s: every number starts at N(0, s²) (default: as He et al. and Glorot and Bengio propose).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub normal: Option<Positive>,
-    /// Does each client that solves alone start at dice of its own?
+    /// Does each client that solves alone start at dice of its own? Default false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_start: bool,
 }
@@ -50,22 +52,15 @@ impl From<Activation> for layer::Activation {
     }
 }
 
-impl Architecture for Mlp {
-    const CARD: Card = Card {
-        name: "mlp",
-        about: "multi-layer perceptron in single precision; classes by softmax, numbers by squared error",
-        parameters: &[
-            ("sizes", "of the hidden layers, as [40, 40]; [] is softmax or linear regression"),
-            ("activation", "\"relu\" (default), \"tanh\", \"sigmoid\" or \"gelu\""),
-            ("normal", "s: every number starts at N(0, s^2); as He et al. and Glorot and Bengio propose unless told"),
-            ("own_start", "does each client that solves alone start at dice of its own? (default false)"),
-        ],
-    };
+impl Kind for Mlp {
+    const NAME: &'static str = "mlp";
+}
 
+impl Architecture for Mlp {
     fn build(&self, data: &Examples) -> Result<(Layers<f32>, Task), ModelError> {
         let (task, outputs, loss) = Task::of(data);
         let layers = mlp(data.features().cols(), &self.sizes, outputs, self.activation.into(), loss);
-        Ok((layers.map_err(|misfit| ModelError::Network { model: Self::CARD.name, misfit })?, task))
+        Ok((layers.map_err(|misfit| ModelError::Network { model: Self::NAME, misfit })?, task))
     }
 
     fn dice(&self) -> Dice {

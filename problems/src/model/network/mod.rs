@@ -12,7 +12,7 @@ mod task;
 
 use std::sync::{Mutex, PoisonError};
 
-use motet_core::{Batch, ClientId, Objective, Precision, Purpose, Rng, Rows, Seed, Vector};
+use motet_core::{Batch, ClientId, Kind, Objective, Precision, Purpose, Rng, Rows, Seed, Vector};
 use motet_nn::{Inputs, Model as Layers, Workspace};
 
 pub use bert::BertClassifier;
@@ -24,19 +24,22 @@ pub use pixels::{Augment, Channels, Normalise};
 pub use resnet::{Norm, ResNet};
 
 use super::fitted::Fitted;
-use super::{Arc, Card, Exam, Examples, Model, ModelError, Range};
+use super::{Arc, Exam, Examples, Model, ModelError, Range};
 use judge::NetworkExam;
 use pixels::Pixels;
 use task::Task;
 
 /// A network as an experiment file describes it.
-pub(super) trait Architecture: Clone + Send + Sync + 'static {
-    const CARD: Card;
+pub(super) trait Architecture: Kind {
     /// The layers for these examples and what is to be learnt, or why they do not fit.
     fn build(&self, data: &Examples) -> Result<(Layers<f32>, Task), ModelError>;
     /// Where training starts, if not where the layers say.
     fn dice(&self) -> Dice {
         Dice::default()
+    }
+    /// The axes of an image as given, if the network takes images.
+    fn image(&self) -> Option<Option<[usize; 3]>> {
+        None
     }
     /// What happens to images on their way in, where examples are images.
     fn pixels(&self, _data: &Examples) -> Result<Option<Pixels>, ModelError> {
@@ -63,35 +66,23 @@ impl Dice {
 }
 
 impl<A: Architecture> Model for A {
-    const CARD: Card = A::CARD;
-
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
         Ok(self.build(data)?.0.dim())
     }
     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {
-        self.fitted(data, Seed(0)).expect("the examples were found to fit").objective(rows)
+        Network::new(self, data, Seed(0)).map(Arc::new).expect("the examples were found to fit").objective(rows)
     }
     fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
-        self.fitted(data, Seed(0)).expect("the examples were found to fit").exam(rows)
+        Network::new(self, data, Seed(0)).map(Arc::new).expect("the examples were found to fit").exam(rows)
     }
-    fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
-        let ((layers, task), pixels) = (self.build(&data)?, self.pixels(&data)?.filter(Pixels::acts));
-        task.check(A::CARD.name, &data)?;
-        let dice = self.dice();
-        let start = dice.start(&layers, &mut seed.fixed(ClientId(0), Purpose::Start));
-        let buffers = layers.buffers();
-        let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
-        let data = data.in_single_precision();
-        Ok(Arc::new(Arc::new(Network {
-            layers,
-            task,
-            pixels,
-            start,
-            own: dice.own.then_some((dice, seed)),
-            buffers,
-            data,
-            rooms: Mutex::default(),
-        })))
+    fn precision(&self) -> Precision {
+        Precision::F32
+    }
+    fn image(&self) -> Option<Option<[usize; 3]>> {
+        Architecture::image(self)
+    }
+    fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Option<Arc<dyn Fitted>>, ModelError> {
+        Ok(Some(Arc::new(Arc::new(Network::new(self, data, seed)?))))
     }
 }
 
@@ -113,6 +104,17 @@ pub(super) struct Network {
 const CHUNK: usize = 32;
 
 impl Network {
+    fn new<A: Architecture>(model: &A, data: Arc<Examples>, seed: Seed) -> Result<Self, ModelError> {
+        let ((layers, task), pixels) = (model.build(&data)?, model.pixels(&data)?.filter(Pixels::acts));
+        task.check(A::NAME, &data)?;
+        let dice = model.dice();
+        let start = dice.start(&layers, &mut seed.fixed(ClientId(0), Purpose::Start));
+        let buffers = layers.buffers();
+        let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
+        let (data, own) = (data.in_single_precision(), dice.own.then_some((dice, seed)));
+        Ok(Self { layers, task, pixels, start, own, buffers, data, rooms: Mutex::default() })
+    }
+
     /// Lends a workspace.
     fn with_room<R>(&self, work: impl FnOnce(&mut Workspace<f32>) -> R) -> R {
         let lock = || self.rooms.lock().unwrap_or_else(PoisonError::into_inner);

@@ -22,9 +22,16 @@ pub enum Normalise {
 #[serde(deny_unknown_fields)]
 pub struct Channels {
     /// Subtracted.
+    #[serde(serialize_with = "shortest")]
     pub mean: Vec<f32>,
     /// Divided by.
+    #[serde(serialize_with = "shortest")]
     pub std: Vec<f32>,
+}
+
+/// As people write them: 0.4914 and not the double nearest to a single 0.4914, whatever the numbers are written to.
+fn shortest<S: Serializer>(numbers: &[f32], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(numbers.iter().map(|number| number.to_string().parse::<f64>().unwrap_or(f64::from(*number))))
 }
 
 impl Serialize for Normalise {

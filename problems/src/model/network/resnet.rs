@@ -1,27 +1,30 @@
 //! `kind = "resnet18"`
 
+use motet_core::{Documented, Kind};
 use motet_nn::zoo::{ResNetNorm, resnet18};
 use serde::{Deserialize, Serialize};
 
 use super::image::{pixels, shape};
 use super::pixels::{Augment, Normalise, Pixels};
-use super::{Architecture, Card, Examples, Layers, ModelError, Task};
+use super::{Architecture, Examples, Layers, ModelError, Task};
 
+/// ResNet-18 for small images (He et al. 2016) with group or batch norm, in single precision.
+///
 /// ResNet-18 for small images.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResNet {
-    /// Height, width, channels.
+    /// Height, width, channels; square images of 1 or 3 channels need not be told.
     pub image: Option<[usize; 3]>,
-    /// How pixels are scaled.
+    /// "image" (each to mean 0, deviation 1), "imagenet" or { mean, std } by channel (default: as they are).
     pub normalise: Option<Normalise>,
-    /// What training makes of images by chance.
+    /// { crop, flip }: in training a part cut anywhere, mirrored by a coin; the centre when judged.
     pub augment: Option<Augment>,
-    /// How channels are normalised.
+    /// "group" (default), or "batch" with running statistics that stay with the client.
     pub norm: Norm,
-    /// Groups of a group norm.
+    /// Groups of the group norm (default 2).
     pub groups: usize,
-    /// Channels of the first stage.
+    /// Channels of the first stage (default 64).
     pub width: usize,
 }
 
@@ -42,26 +45,21 @@ impl Default for ResNet {
     }
 }
 
+impl Kind for ResNet {
+    const NAME: &'static str = "resnet18";
+}
+
 impl Architecture for ResNet {
-    const CARD: Card = Card {
-        name: "resnet18",
-        about: "ResNet-18 for small images (He et al. 2016) with group or batch norm, in single precision",
-        parameters: &[
-            ("image", "height, width, channels; square images of 1 or 3 channels need not be told"),
-            ("normalise", "\"image\" (each to mean 0, deviation 1), \"imagenet\" or { mean, std } by channel; as they are unless told"),
-            ("augment", "{ crop, flip }: in training a part cut anywhere, mirrored by a coin; the centre when judged"),
-            ("norm", "\"group\" (default), or \"batch\" with running statistics that stay with the client"),
-            ("groups", "of the group norm (default 2)"),
-            ("width", "channels of the first stage (default 64)"),
-        ],
-    };
+    fn image(&self) -> Option<Option<[usize; 3]>> {
+        Some(self.image)
+    }
 
     fn pixels(&self, data: &Examples) -> Result<Option<Pixels>, ModelError> {
-        pixels(Self::CARD.name, self.image, (self.normalise.as_ref(), self.augment.as_ref()), data).map(Some)
+        pixels(Self::NAME, self.image, (self.normalise.as_ref(), self.augment.as_ref()), data).map(Some)
     }
 
     fn build(&self, data: &Examples) -> Result<(Layers<f32>, Task), ModelError> {
-        let model = Self::CARD.name;
+        let model = Self::NAME;
         let classes = data.classes().ok_or(ModelError::NeedsClasses { model })? as usize;
         let norm = match self.norm {
             Norm::Group => ResNetNorm::Group(self.groups),

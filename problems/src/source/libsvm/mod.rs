@@ -10,32 +10,36 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use labels::Labels;
-use motet_core::Input;
+use motet_core::{Documented, Input, Kind};
 use parse::Parser;
+use serde::{Deserialize, Serialize};
 
 use super::open::{Opened, name_of, open};
-use super::{Material, Place};
+use super::{Load, Material, Place};
 use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::Matrix;
 
-keys! {
-    /// Examples in LIBSVM text, plain or packed (.gz, .bz2, .xz).
-    pub struct Libsvm {
-        /// The file, looked up beside the experiment, then in the data folder and its subfolders.
-        pub path: PathBuf,
-        /// How many features there are; the largest index of the file unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub features: Option<NonZeroU32>,
-        /// How many classes there must be; as many as the file has unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub classes: Option<NonZeroU32>,
-        /// "auto" (whole numbers are classes), "numbers" (quantities), "author" (positive unless -1).
-        #[serde(default)]
-        pub labels: LabelMode,
-    }
+/// Examples in LIBSVM text, plain or packed (.gz, .bz2, .xz).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Libsvm {
+    /// The file, looked up beside the experiment, then in the data folder and its subfolders.
+    pub path: PathBuf,
+    /// How many features there are; the largest index of the file unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<NonZeroU32>,
+    /// How many classes there must be; as many as the file has unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<NonZeroU32>,
+    /// "auto" (whole numbers are classes), "numbers" (quantities), "author" (positive unless -1).
+    #[serde(default)]
+    pub labels: LabelMode,
+}
+
+impl Kind for Libsvm {
+    const NAME: &'static str = "libsvm";
 }
 
 /// What the first word of a line means.
@@ -53,17 +57,19 @@ pub enum LabelMode {
     Author,
 }
 
+impl Load for Libsvm {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        let (dataset, input) = self.open(place.folders)?;
+        Ok(Material::Examples { dataset, inputs: vec![input] })
+    }
+}
+
 impl Libsvm {
     /// Finds and reads the file; says also which file it was.
     pub fn open(&self, folders: &Folders) -> Result<(Dataset, Input), ProblemError> {
         let file = folders.find(&self.path)?;
         let Opened { text, input } = open(&file)?;
         Ok((self.read(&text, name_of(&file))?, input))
-    }
-
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        let (dataset, input) = self.open(place.folders)?;
-        Ok(Material::Examples { dataset, inputs: vec![input] })
     }
 
     /// Reads unpacked text; `file` is for messages.

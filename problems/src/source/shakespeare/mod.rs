@@ -19,31 +19,35 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use motet_core::Input;
+use motet_core::{Documented, Input, Kind};
+use serde::{Deserialize, Serialize};
 
 use super::open::{Opened, name_of, open};
 use super::text::eighty;
 use super::words::Tokens;
-use super::{Material, Place};
+use super::{Load, Material, Place};
 use crate::data_folder::Folders;
 use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
-use crate::keys::keys;
 use crate::matrix::{Matrix, Single};
 
-keys! {
-    /// Shakespeare's plays as windows of characters, one client per role (play and speaker); for `char-lstm` with padding = 0.
-    pub struct Shakespeare {
-        /// Plays in PlayShakespeare.com's XML (one, or a tar of them), speeches in JSON lines, or text with `Speaker:` lines.
-        #[serde(default = "speeches")]
-        pub path: PathBuf,
-        /// Characters to predict in each row; 80 unless told.
-        #[serde(default = "eighty")]
-        pub window: NonZeroU32,
-        /// Leave out roles that say fewer characters; 64 unless told.
-        #[serde(default = "some")]
-        pub characters: NonZeroU32,
-    }
+/// Shakespeare's plays as windows of characters, one client per role (play and speaker); for `char-lstm` with padding = 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Shakespeare {
+    /// Plays in PlayShakespeare.com's XML (one, or a tar of them), speeches in JSON lines, or text with `Speaker:` lines.
+    #[serde(default = "speeches")]
+    pub path: PathBuf,
+    /// Characters to predict in each row; 80 unless told.
+    #[serde(default = "eighty")]
+    pub window: NonZeroU32,
+    /// Leave out roles that say fewer characters; 64 unless told.
+    #[serde(default = "some")]
+    pub characters: NonZeroU32,
+}
+
+impl Kind for Shakespeare {
+    const NAME: &'static str = "shakespeare";
 }
 
 fn speeches() -> PathBuf {
@@ -88,6 +92,25 @@ impl Alphabet {
     }
 }
 
+impl Load for Shakespeare {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+        let (speeches, input) = self.open(place.folders)?;
+        let alphabet = Alphabet::default();
+        let roles = self.roles(&speeches);
+        if roles.is_empty() {
+            let wanted = "no role of the file says so many".to_owned();
+            return Err(ProblemError::Value { key: "source.characters", value: self.characters.to_string(), wanted });
+        }
+        let (window, mut rows) = (self.window.get() as usize, Rows::default());
+        for (key, (_, said)) in roles.iter().enumerate() {
+            let stream: Vec<u32> = said.iter().flat_map(|speech| alphabet.speech(&speech.text)).collect();
+            rows.cut(&stream, window, key as u32);
+        }
+        let names = roles.into_iter().map(|(name, _)| name).collect();
+        Ok(Material::Examples { dataset: rows.dataset(window + 1, alphabet.tokens.count(), names), inputs: vec![input] })
+    }
+}
+
 impl Shakespeare {
     /// Finds and reads the file: all speeches in their order, and which file it was.
     pub fn open(&self, folders: &Folders) -> Result<(Vec<Speech>, Input), ProblemError> {
@@ -107,23 +130,6 @@ impl Shakespeare {
             return Err(ProblemError::NoExamples { file: name });
         }
         Ok((speeches, input))
-    }
-
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        let (speeches, input) = self.open(place.folders)?;
-        let alphabet = Alphabet::default();
-        let roles = self.roles(&speeches);
-        if roles.is_empty() {
-            let wanted = "no role of the file says so many".to_owned();
-            return Err(ProblemError::Value { key: "source.characters", value: self.characters.to_string(), wanted });
-        }
-        let (window, mut rows) = (self.window.get() as usize, Rows::default());
-        for (key, (_, said)) in roles.iter().enumerate() {
-            let stream: Vec<u32> = said.iter().flat_map(|speech| alphabet.speech(&speech.text)).collect();
-            rows.cut(&stream, window, key as u32);
-        }
-        let names = roles.into_iter().map(|(name, _)| name).collect();
-        Ok(Material::Examples { dataset: rows.dataset(window + 1, alphabet.tokens.count(), names), inputs: vec![input] })
     }
 
     /// Roles that say enough, in the order of their first words.

@@ -20,39 +20,42 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 pub(super) use library::{Library, Text};
-use motet_core::Input;
+use motet_core::{Documented, Input, Kind};
 use posts::{Post, Reader};
 use serde::{Deserialize, Serialize};
 
 use super::open::{name_of, stream};
 use super::tags::{five_hundred, ten_thousand};
-use super::{Material, Place};
+use super::{Load, Material, Place};
 use crate::data_folder::Folders;
 use crate::dataset::Lot;
 use crate::error::ProblemError;
-use crate::keys::keys;
 
-keys! {
-    /// Posts of Stack Exchange sites, one client per user: bags of words with tags, or sentences for a model of the next word.
-    pub struct StackExchange {
-        /// Each site's Posts.xml, plain or packed.
-        pub paths: Vec<PathBuf>,
-        /// "bag" (words and tags, for `tags`) or "sentences" (tokens, for `word-lstm`); bag unless told.
-        #[serde(default)]
-        pub form: PostForm,
-        /// How many of the most frequent words are known; 10,000 unless told.
-        #[serde(default = "ten_thousand")]
-        pub words: NonZeroU32,
-        /// How many of the most frequent tags are to be predicted; 500 unless told, and at most as many as there are.
-        #[serde(default = "five_hundred")]
-        pub tags: NonZeroU32,
-        /// What a word of a bag counts: "presence" (1) or "share" (of the post's words); presence unless told.
-        #[serde(default)]
-        pub weigh: Weigh,
-        /// Words of a sentence at most; 20 unless told.
-        #[serde(default = "twenty")]
-        pub length: NonZeroU32,
-    }
+/// Posts of Stack Exchange sites, one client per user: bags of words with tags, or sentences for a model of the next word.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct StackExchange {
+    /// Each site's Posts.xml, plain or packed.
+    pub paths: Vec<PathBuf>,
+    /// "bag" (words and tags, for `tags`) or "sentences" (tokens, for `word-lstm`); bag unless told.
+    #[serde(default)]
+    pub form: PostForm,
+    /// How many of the most frequent words are known; 10,000 unless told.
+    #[serde(default = "ten_thousand")]
+    pub words: NonZeroU32,
+    /// How many of the most frequent tags are to be predicted; 500 unless told, and at most as many as there are.
+    #[serde(default = "five_hundred")]
+    pub tags: NonZeroU32,
+    /// What a word of a bag counts: "presence" (1) or "share" (of the post's words); presence unless told.
+    #[serde(default)]
+    pub weigh: Weigh,
+    /// Words of a sentence at most; 20 unless told.
+    #[serde(default = "twenty")]
+    pub length: NonZeroU32,
+}
+
+impl Kind for StackExchange {
+    const NAME: &'static str = "stackexchange";
 }
 
 pub(super) fn twenty() -> NonZeroU32 {
@@ -81,8 +84,8 @@ pub enum Weigh {
     Share,
 }
 
-impl StackExchange {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for StackExchange {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let (library, inputs) = self.read(place.folders)?;
         let dataset = match self.form {
             PostForm::Bag => library.bags(self.words, self.tags, self.weigh)?,
@@ -94,7 +97,9 @@ impl StackExchange {
         }
         Ok(Material::Examples { dataset, inputs })
     }
+}
 
+impl StackExchange {
     fn read(&self, folders: &Folders) -> Result<(Library, Vec<Input>), ProblemError> {
         if self.paths.is_empty() {
             let wanted = "at least one file is needed".to_owned();

@@ -12,41 +12,45 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::open::{Opened, name_of, open};
-use super::{Material, Place};
+use super::{Load, Material, Place};
 use crate::error::ProblemError;
-use crate::keys::keys;
 pub(crate) use again::raw_rows;
 use columns::{Cells, assemble};
+use motet_core::{Documented, Kind};
 
-keys! {
-    /// A table (CSV, TSV; Parquet with the feature `parquet`) with a column that names the client and one to predict.
-    pub struct Table {
-        /// The file, plain or packed.
-        pub path: PathBuf,
-        /// The column to predict.
-        pub target: String,
-        /// The column that names each row's client; absent, rows have no natural client.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub client: Option<String>,
-        /// "auto" (words and whole numbers are classes), "classes" or "numbers"; auto unless told.
-        #[serde(default)]
-        pub targets: TargetKind,
-        /// Columns to leave out.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub drop: Vec<String>,
-        /// Columns whose numbers are names of classes, one column of 0 and 1 for each.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub categories: Vec<String>,
-        /// What stands between two fields; the one of tab, semicolon and comma that the header has unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub separator: Option<char>,
-        /// Does each client standardise its columns of numbers? true unless told.
-        #[serde(default = "yes")]
-        pub standardise: bool,
-        /// Words a column may have at most; 100 unless told.
-        #[serde(default = "hundred")]
-        pub most_categories: NonZeroU32,
-    }
+/// A table (CSV, TSV; Parquet with the feature `parquet`) with a column that names the client and one to predict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// The file, plain or packed.
+    pub path: PathBuf,
+    /// The column to predict.
+    pub target: String,
+    /// The column that names each row's client; absent, rows have no natural client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// "auto" (words and whole numbers are classes), "classes" or "numbers"; auto unless told.
+    #[serde(default)]
+    pub targets: TargetKind,
+    /// Columns to leave out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Vec<String>,
+    /// Columns whose numbers are names of classes, one column of 0 and 1 for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<String>,
+    /// What stands between two fields; the one of tab, semicolon and comma that the header has unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separator: Option<char>,
+    /// Does each client standardise its columns of numbers? true unless told.
+    #[serde(default = "yes")]
+    pub standardise: bool,
+    /// Words a column may have at most; 100 unless told.
+    #[serde(default = "hundred")]
+    pub most_categories: NonZeroU32,
+}
+
+impl Kind for Table {
+    const NAME: &'static str = "table";
 }
 
 fn yes() -> bool {
@@ -69,8 +73,8 @@ pub enum TargetKind {
     Numbers,
 }
 
-impl Table {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Table {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let path = place.folders.find(&self.path)?;
         let Opened { text, input } = open(&path)?;
         let file = name_of(&path);

@@ -27,55 +27,60 @@ use std::path::PathBuf;
 use super::stackexchange::{PostForm, Weigh, twenty};
 use super::tags::{five_hundred, ten_thousand};
 use super::text::eighty;
-use super::{Material, Place};
+use super::{Load, Material, Place};
 use crate::dataset::Lot;
 use crate::error::ProblemError;
-use crate::keys::keys;
 use gather::Gathered;
+use motet_core::{Documented, Kind};
+use serde::{Deserialize, Serialize};
 use volume::Volume;
 
-keys! {
-    /// Files of TensorFlow Federated and FedJAX (SQLite: EMNIST, CIFAR-100, Shakespeare, Stack Overflow); clients are theirs.
-    pub struct Tff {
-        /// The file, unpacked.
-        pub path: PathBuf,
-        /// Of TFF's files: the split to train on, as in "all_train"; "train", or the only one, unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub train: Option<String>,
-        /// Of TFF's files: the split to be judged on, as in "all_test"; none unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub test: Option<String>,
-        /// The file with examples to be judged on, if it is another one, as FedJAX has it; none unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub test_path: Option<PathBuf>,
-        /// Read only so many clients, the first ones by name; all unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub clients: Option<NonZeroU32>,
-        /// The feature to predict from; `pixels`, `image` or `x` unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub x: Option<String>,
-        /// The feature to predict; `label` or `y` unless told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub y: Option<String>,
-        /// Of snippets: characters to predict in each row; 80 unless told.
-        #[serde(default = "eighty")]
-        pub window: NonZeroU32,
-        /// Of tokens: "bag" (words and tags, for `tags`) or "sentences" (tokens, for `word-lstm`); bag unless told.
-        #[serde(default)]
-        pub form: PostForm,
-        /// Of tokens: how many of the most frequent words are known; 10,000 unless told.
-        #[serde(default = "ten_thousand")]
-        pub words: NonZeroU32,
-        /// Of tokens: how many of the most frequent tags are to be predicted; 500 unless told, and at most as many as there are.
-        #[serde(default = "five_hundred")]
-        pub tags: NonZeroU32,
-        /// What a word of a bag counts: "presence" (1) or "share" (of the text's words); presence unless told.
-        #[serde(default)]
-        pub weigh: Weigh,
-        /// Words of a sentence at most; 20 unless told.
-        #[serde(default = "twenty")]
-        pub length: NonZeroU32,
-    }
+/// Files of TensorFlow Federated and FedJAX (SQLite: EMNIST, CIFAR-100, Shakespeare, Stack Overflow); clients are theirs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
+#[serde(deny_unknown_fields)]
+pub struct Tff {
+    /// The file, unpacked.
+    pub path: PathBuf,
+    /// Of TFF's files: the split to train on, as in "all_train"; "train", or the only one, unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train: Option<String>,
+    /// Of TFF's files: the split to be judged on, as in "all_test"; none unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    /// The file with examples to be judged on, if it is another one, as FedJAX has it; none unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_path: Option<PathBuf>,
+    /// Read only so many clients, the first ones by name; all unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<NonZeroU32>,
+    /// The feature to predict from; `pixels`, `image` or `x` unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
+    /// The feature to predict; `label` or `y` unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y: Option<String>,
+    /// Of snippets: characters to predict in each row; 80 unless told.
+    #[serde(default = "eighty")]
+    pub window: NonZeroU32,
+    /// Of tokens: "bag" (words and tags, for `tags`) or "sentences" (tokens, for `word-lstm`); bag unless told.
+    #[serde(default)]
+    pub form: PostForm,
+    /// Of tokens: how many of the most frequent words are known; 10,000 unless told.
+    #[serde(default = "ten_thousand")]
+    pub words: NonZeroU32,
+    /// Of tokens: how many of the most frequent tags are to be predicted; 500 unless told, and at most as many as there are.
+    #[serde(default = "five_hundred")]
+    pub tags: NonZeroU32,
+    /// What a word of a bag counts: "presence" (1) or "share" (of the text's words); presence unless told.
+    #[serde(default)]
+    pub weigh: Weigh,
+    /// Words of a sentence at most; 20 unless told.
+    #[serde(default = "twenty")]
+    pub length: NonZeroU32,
+}
+
+impl Kind for Tff {
+    const NAME: &'static str = "tff";
 }
 
 /// Examples of one file that are for one thing.
@@ -87,8 +92,8 @@ struct Part<'a> {
     counts: BTreeMap<String, u64>,
 }
 
-impl Tff {
-    pub(super) fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
+impl Load for Tff {
+    fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let first = Volume::open(&place.folders.find(&self.path)?)?;
         let second = self.test_path.as_ref().map(|path| Volume::open(&place.folders.find(path)?)).transpose()?;
         let mut parts = vec![part(&first, ("source.train", "train", self.train.as_deref()), Lot::Train)?];
@@ -120,7 +125,9 @@ impl Tff {
         let inputs = [Some(&first), second.as_ref()].into_iter().flatten().map(|volume| volume.input.clone()).collect();
         Ok(Material::Examples { dataset, inputs })
     }
+}
 
+impl Tff {
     /// Who is read, by name.
     fn names(&self, parts: &[Part<'_>]) -> Vec<String> {
         if let Some(most) = self.clients {
