@@ -14,6 +14,7 @@ mod devices;
 mod fast;
 mod fleet;
 mod host;
+pub mod json_number;
 mod ledger;
 mod liars;
 mod loops;
@@ -36,7 +37,6 @@ mod store;
 mod table;
 mod train;
 mod train_error;
-mod tuning;
 mod update;
 mod vector;
 
@@ -56,10 +56,7 @@ pub use moment::{Keeper, Moment, Next};
 pub use number::{Fraction, NonNegative, OutOfRange, PerClient, Positive, Probability, Rate};
 pub use objective::{Batch, Compact, Constants, Objective, Rows};
 pub use promise::Promise;
-pub use record::{
-    ClientRow, Excluded, Input, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Row, RunCard, RunSummary, Sink, Status, Summary,
-    UpDown, Verdict, larger_is_better,
-};
+pub use record::{Excluded, Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
 pub use round::{Abort, Cohort, NotFinite, Round};
 pub use sampling::Sampling;
 pub use seed::{Noise, Purpose, Rng, Seed, Slot};
@@ -67,6 +64,5 @@ pub use site::{Meter, Site, Work};
 pub use store::{Store, StoreError};
 pub use train::{Plan, Reference, Rhythm, Stop, Trained, train, train_from};
 pub use train_error::TrainError;
-pub use tuning::{Trial, Tried, Tuning};
 pub use update::{RowUpdate, Update};
 pub use vector::{Precision, Vector, View, ViewMut};

@@ -7,6 +7,7 @@
 pub use motet_core as core;
 pub use motet_methods as methods;
 pub use motet_problems as problems;
+pub use motet_records as records;
 pub use motet_report as report;
 pub use motet_runtime as runtime;
 
@@ -15,21 +16,19 @@ pub mod bench;
 pub mod bundled;
 pub mod check;
 pub mod config;
-mod digest;
 mod error;
-mod models;
 mod observer;
-mod output;
+mod passport;
 pub mod predict;
 mod promised;
-mod recorder;
+mod recorders;
 mod resume;
 mod simulate;
-mod stream;
+mod timed;
 mod tuning;
 
-pub use digest::digest;
 pub use error::Error;
 pub use observer::{Event, Observer, Unobserved};
-pub use output::{Output, slug};
+pub use recorders::{Folder, InMemory, Recorder};
+pub use resume::Workplace;
 pub use simulate::{Built, Planned, Simulation, visit};

@@ -1,6 +1,6 @@
 //! What theory promises a method on a problem.
 
-use motet_core::{Algorithm, ClientId, Facts, Host, Look, Promise, Vector};
+use motet_core::{Algorithm, Batch, ClientId, Facts, Host, Promise, Vector};
 
 use crate::simulate::Built;
 
@@ -19,10 +19,14 @@ impl Built {
         let Some((host, best)) = found else { return method.promise(&facts) };
         let ids = || (0..smoothness.len() as u32).map(ClientId);
         let anchors = || ids().map(|id| host.anchor(id)).collect();
+        // From the definition of Tᵢ and no client's state: a run that goes on has states of another moment.
         let gradient2 = |id, x: &Vector| {
-            let look = Look { gradient: true, ..Look::default() };
-            let score = host.score(id, None, 0, x, None, look).ok().flatten();
-            score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2())
+            let alpha = method.share(id);
+            let model = if alpha == 1.0 { x.clone() } else { Vector::mix(alpha, x, &host.anchor(id)) };
+            let mut g = model.zeros_like();
+            self.problem.population.shard(id).train.gradient(&model, Batch::all(), &mut g);
+            g.scale(alpha);
+            g.norm2()
         };
         let gradients2 = || best.map_or(vec![], |x| ids().map(|id| gradient2(id, x)).collect());
         let gradients2: Option<&dyn Fn() -> Vec<f64>> = if best.is_some() { Some(&gradients2) } else { None };

@@ -39,7 +39,6 @@ pub use motet_core::Card;
 pub use prepare::{Field, Form, Preparation};
 pub use problem::Problem;
 pub use problem_config::{ProblemConfig, ProblemSeed};
-pub use source::open::hexadecimal;
 pub use source::{SOURCES, Source};
 pub use split::{Extra, Partition, SPLITS, Split};
 pub use unseen::Unseen;

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{
-    Algorithm, Direction, Host, Keeper, Memo, Moment, Next, Outcome, Plan, ProblemCard, Promise, Rhythm, Seed, TrainError, Trained, Wire,
-    train_from,
+    Algorithm, Direction, Host, Keeper, Memo, Moment, Next, Outcome, Plan, Promise, Rhythm, Seed, TrainError, Trained, Wire, train_from,
 };
 use motet_methods::{Method, Visitor};
+use motet_records::ProblemCard;
 use motet_runtime::{Pool, Threads};
 use serde::Serialize;
 use serde_json::Value;

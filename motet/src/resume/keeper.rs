@@ -12,18 +12,22 @@ use super::Saved;
 use super::saved::States;
 use crate::config::CheckpointSection;
 use crate::observer::Observer;
-use crate::output::Output;
-use crate::recorder::Watch;
+use crate::recorders::Recorder;
+use crate::timed::Watch;
 
-/// Makes moments durable: every so many rounds or seconds, and when a stop is asked for.
+/// Makes moments durable: every so many rounds or seconds, and when a stop is asked for. Where no folder outlives the program,
+/// only the end of a trial is kept, in memory.
 pub(crate) struct Saver<'a, A: Algorithm> {
     run: usize,
     rhythm: CheckpointSection,
-    checkpoints: Checkpoints,
+    /// Where moments are kept, if on disk.
+    checkpoints: Option<Checkpoints>,
+    /// Can the run go on from them after the program has ended?
+    lasting: bool,
     states: States<A>,
     /// Numbers of the indices that checkpoints hold, oldest first.
     generations: Vec<u64>,
-    output: &'a RefCell<&'a mut Output>,
+    recorder: &'a RefCell<&'a mut dyn Recorder>,
     watch: &'a Watch,
     observer: &'a dyn Observer,
     last: Instant,
@@ -35,9 +39,9 @@ impl<'a, A: Algorithm> Saver<'a, A> {
     pub(crate) fn new(
         run: usize,
         rhythm: CheckpointSection,
-        folder: &Path,
+        folder: Option<&Path>,
         states: (States<A>, Vec<u64>),
-        output: &'a RefCell<&'a mut Output>,
+        recorder: &'a RefCell<&'a mut dyn Recorder>,
         watch: &'a Watch,
         observer: &'a dyn Observer,
     ) -> Self {
@@ -45,10 +49,11 @@ impl<'a, A: Algorithm> Saver<'a, A> {
         Self {
             run,
             rhythm,
-            checkpoints: Checkpoints::new(folder),
+            checkpoints: folder.map(Checkpoints::new),
+            lasting: recorder.borrow_mut().workplace().is_lasting(),
             states,
             generations,
-            output,
+            recorder,
             watch,
             observer,
             last: Instant::now(),
@@ -69,15 +74,18 @@ impl<'a, A: Algorithm> Saver<'a, A> {
     /// Records, then states, then the checkpoint that names both.
     fn save(&mut self, moment: &Moment<A>) -> io::Result<()> {
         let seconds = self.watch.seconds();
-        let lengths = self.output.borrow().sync()?;
-        let index = self.states.commit().map_err(io::Error::other)?;
-        let generation = self.states.generation();
+        let lengths = self.recorder.borrow_mut().sync()?;
+        let (generation, index) = self.states.commit().map_err(io::Error::other)?;
         let mut bytes = Vec::with_capacity(moment.bytes() as usize);
         moment.encode(&mut bytes);
         let saved = Saved { run: self.run as u64, lengths, seconds, generation, index, moment: bytes };
+        let Some(checkpoints) = &self.checkpoints else {
+            self.recorder.borrow_mut().workplace().keep_end(saved);
+            return Ok(());
+        };
         let mut body = Vec::with_capacity(saved.bytes() as usize);
         saved.encode(&mut body);
-        self.checkpoints.save(moment.next, &body)?;
+        checkpoints.save(moment.next, &body)?;
         self.generations.push(generation);
         let gone = self.generations.len().saturating_sub(motet_runtime::KEPT);
         self.generations.drain(..gone);
@@ -90,7 +98,7 @@ impl<'a, A: Algorithm> Saver<'a, A> {
 impl<A: Algorithm> Keeper<A> for Saver<'_, A> {
     fn after(&mut self, moment: &Moment<A>) -> io::Result<Next> {
         let stop = self.observer.stop();
-        if stop || self.due(moment.next.saturating_sub(1)) {
+        if self.lasting && (stop || self.due(moment.next.saturating_sub(1))) {
             self.save(moment)?;
         }
         Ok(if stop { Next::Stop } else { Next::GoOn })

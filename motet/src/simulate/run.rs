@@ -4,23 +4,23 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use motet_core::{
-    Algorithm, ClientId, ClientRow, Direction, Fleet, Host, Look, Merit, Metrics, Moment, OptimumCard, Outcome, Plan, Probe, Reference,
-    Row, RunCard, RunSummary, Seed, Trained, UpDown, Wire, larger_is_better, train_from,
+    Algorithm, ClientId, Direction, Fleet, Host, Look, Merit, Metrics, Moment, Outcome, Plan, Probe, Reference, Row, Seed, Trained, UpDown,
+    Wire, larger_is_better, train_from,
 };
 use motet_methods::{Method, Visitor};
 use motet_problems::reference::{Part, minimise};
+use motet_records::{ClientRow, EventKind, Models, OptimumCard, RunCard, RunSummary, digest};
 use motet_runtime::{Byzantine, Deployed, Threads};
 use sha2::{Digest, Sha256};
 
-use super::{Planned, Role, Simulation};
+use super::{Planned, Role, Simulation, keep, note};
 use crate::config::ReferenceSection;
-use crate::digest::digest;
 use crate::error::Error;
-use crate::models::{Passport, save_models};
 use crate::observer::{Event, Observer};
-use crate::output::Output;
-use crate::recorder::{Recorder, Timed, Watch};
+use crate::passport::Passport;
+use crate::recorders::Recorder;
 use crate::resume::{Past, Saved, Saver};
+use crate::timed::{RowSink, Timed, Watch};
 
 /// What one run leaves.
 pub(super) struct Done {
@@ -28,6 +28,9 @@ pub(super) struct Done {
     pub(super) clients: Vec<ClientRow>,
     pub(super) rows: Vec<Row>,
     pub(super) merits: Vec<Merit>,
+    pub(super) events: Vec<motet_records::Event>,
+    /// Where they stay in memory.
+    pub(super) models: Option<Arc<Models>>,
 }
 
 /// What an earlier go at a run left.
@@ -43,9 +46,11 @@ pub(super) struct Simulate<'b> {
     pub(super) run: usize,
     pub(super) planned: Planned,
     pub(super) card: &'b mut RunCard,
-    pub(super) output: &'b mut Output,
+    pub(super) recorder: &'b mut dyn Recorder,
     pub(super) observer: &'b dyn Observer,
     pub(super) begun: Begun,
+    /// What happened beside the rounds.
+    pub(super) events: Vec<motet_records::Event>,
     /// Do clients pick their own α at the end?
     pub(super) picks: bool,
 }
@@ -57,17 +62,16 @@ impl Visitor for Simulate<'_> {
         let (experiment, built, seed) = (&self.of.experiment, &self.of.problems[self.planned.problem], Seed(self.planned.seed));
         let method = Arc::new(method);
         let begin = Moment::before(method.server(built.problem.start.clone()));
-        let folder = self.output.kept().run();
-        self.of.archive(self.planned.problem, self.output)?;
-        let unkept = |source| Error::Write { path: folder.clone(), source };
+        let folder = self.recorder.workplace().run();
+        self.of.archive(self.planned.problem, self.recorder)?;
+        let unkept = |source| Error::Write { path: folder.clone().unwrap_or_default(), source };
         if let (Some(from), true) = (self.card.trial.as_ref().and_then(|trial| trial.from), self.begun.saved.is_empty()) {
-            self.begun.saved = self.output.kept().go_on_from(from).map_err(unkept)?;
+            self.begun.saved = self.recorder.workplace().go_on_from(from).map_err(unkept)?;
         }
-        let past = Past::of(&self.begun.saved, begin, &folder, self.of.limit);
+        let past = Past::of(&self.begun.saved, begin, folder.as_deref(), self.of.limit);
         let Past { moment, states, seconds, generations } = past.map_err(unkept)?;
-        let host =
-            Host::new(Arc::clone(&method), Arc::clone(&built.problem.population), Arc::clone(&states) as _, Arc::clone(&built.memo), seed);
-        let reference = self.reference(&*method, &host);
+        let host = Host::new(Arc::clone(&method), Arc::clone(&built.problem.population), states.store(), Arc::clone(&built.memo), seed);
+        let reference = self.reference(&*method, &host)?;
         self.card.promise = built.promise(&*method, Some((&host, reference.as_ref().and_then(|r| r.x.as_ref()))));
         let plan = Plan {
             run: self.run,
@@ -90,37 +94,38 @@ impl Visitor for Simulate<'_> {
         let mut fleet = Timed { inner: Deployed::new(liars, built.problem.devices, seed), probing: watch.probing() };
         self.observer.notice(Event::Begin { label: &self.card.label, seed: self.planned.seed, rounds: plan.rounds });
         if moment.next > 0 {
-            self.observer.notice(Event::Note(&format!(
-                "{} seed {}: going on after round {}",
-                self.card.label,
-                self.planned.seed,
-                moment.next - 1
-            )));
+            let text = format!("{} seed {}: going on after round {}", self.card.label, self.planned.seed, moment.next - 1);
+            self.observer.notice(Event::Note(&text));
+            if self.card.trial.as_ref().is_none_or(|trial| trial.from.is_none()) {
+                let event = motet_records::Event::now(EventKind::Resumed, text).in_run(self.run).in_round(moment.next);
+                self.events.push(keep(self.recorder, event)?);
+            }
         }
         let (label, seed, goes_on) = (self.card.label.clone(), self.planned.seed, self.goes_on());
-        let output = RefCell::new(&mut *self.output);
+        let recorder: RefCell<&mut dyn Recorder> = RefCell::new(&mut *self.recorder);
         let Begun { rows, merits, .. } = &mut self.begun;
-        let mut sink = Recorder { output: &output, rows, merits, observer: self.observer, watch: &watch };
-        let mut keeper = Saver::new(self.run, experiment.run.checkpoint, &folder, (states, generations), &output, &watch, self.observer)
-            .with_the_end(goes_on);
+        let mut sink = RowSink { recorder: &recorder, rows, merits, observer: self.observer, watch: &watch };
+        let mut keeper =
+            Saver::new(self.run, experiment.run.checkpoint, folder.as_deref(), (states, generations), &recorder, &watch, self.observer)
+                .with_the_end(goes_on);
         let trained = train_from(&*method, moment, &plan, &mut fleet, &mut sink, &mut keeper);
         let trained = trained.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
         if let Outcome::Interrupted { round } = trained.outcome {
             let what = format!("stopped after round {round} of \"{label}\", seed {seed}");
-            return Err(Error::Interrupted { what, folder: self.output.folder().into() });
+            return Err(Error::Interrupted { what, folder: self.recorder.folder().map(Into::into) });
         }
         let seconds = watch.seconds();
-        let clients = match self.card.trial {
+        let (clients, models) = match self.card.trial {
             None => self.clients(&*method, &trained, &plan, &mut fleet)?,
-            Some(_) => vec![],
+            Some(_) => (vec![], None),
         };
         if goes_on && matches!(trained.outcome, Outcome::Finished | Outcome::Stopped { .. }) {
-            self.output.kept().keep_trial(self.run).map_err(|source| Error::Write { path: folder.clone(), source })?;
+            self.recorder.workplace().keep_trial(self.run).map_err(unkept)?;
         }
         let summary = self.summary(&trained, seconds);
         self.observer.notice(Event::End(&summary));
         let Begun { rows, merits, .. } = self.begun;
-        Ok(Done { summary, clients, rows, merits })
+        Ok(Done { summary, clients, rows, merits, events: self.events, models })
     }
 }
 
@@ -139,13 +144,13 @@ impl Simulate<'_> {
     }
 
     /// F* of the function this method is measured against, found once for all runs that share it.
-    fn reference<M: Method>(&mut self, method: &M, host: &Host<M>) -> Option<Reference> {
+    fn reference<M: Method>(&mut self, method: &M, host: &Host<M>) -> Result<Option<Reference>, Error> {
         let (experiment, built) = (&self.of.experiment, &self.of.problems[self.planned.problem]);
         let shards = &built.problem.shards;
         let convex = shards.iter().all(|s| s.train.constants().convexity.is_some());
         let shares: Vec<f64> = (0..shards.len() as u32).map(|k| method.share(ClientId(k))).collect();
         if experiment.run.reference == ReferenceSection::Off || !method.mixes() || !convex || shares.iter().all(|&share| share == 0.0) {
-            return None;
+            return Ok(None);
         }
         self.observer.notice(Event::Working("finding the minimum to measure from"));
         let mut anchors = vec![None; shards.len()];
@@ -168,20 +173,25 @@ impl Simulate<'_> {
         let parts: Vec<Part<'_>> =
             counted.map(|k| Part { alpha: shares[k], local: anchors[k].as_ref(), objective: &*shards[k].train }).collect();
         // Ten times the run, as the product asks where no minimiser exists.
+        let mut unfound = None;
         let found = || match minimise(&parts, 10 * experiment.run.rounds.max(1000)) {
             Ok(best) => Some((
                 Reference { value: best.value, x: best.exact.then_some(best.x) },
                 OptimumCard { value: best.value, exact: best.exact, how: best.how },
             )),
             Err(reason) => {
-                self.observer
-                    .notice(Event::Note(&format!("{}: no gap is measured, since no minimum could be found: {reason}", self.card.label)));
+                unfound = Some(reason);
                 None
             }
         };
-        let (reference, optimum) = built.optima.borrow_mut().entry(key.finalize().into()).or_insert_with(found).clone()?;
+        let optimum = built.optima.borrow_mut().entry(key.finalize().into()).or_insert_with(found).clone();
+        if let Some(reason) = unfound {
+            let text = format!("{}: no gap is measured, since no minimum could be found: {reason}", self.card.label);
+            self.events.push(note(self.recorder, self.observer, Some(self.run), text)?);
+        }
+        let Some((reference, optimum)) = optimum else { return Ok(None) };
         self.card.optimum = Some(optimum);
-        Some(reference)
+        Ok(Some(reference))
     }
 
     /// Every client's final scores and models.
@@ -191,7 +201,7 @@ impl Simulate<'_> {
         trained: &Trained<M>,
         plan: &Plan,
         fleet: &mut dyn Fleet<M>,
-    ) -> Result<Vec<ClientRow>, Error> {
+    ) -> Result<(Vec<ClientRow>, Option<Arc<Models>>), Error> {
         let built = &self.of.problems[self.planned.problem];
         let names = &built.problem.census.clients;
         // Everyone picks, whoever is measured on the way.
@@ -212,12 +222,14 @@ impl Simulate<'_> {
             seed: self.planned.seed,
             source: motet_core::TrainError::Probe { round: trained.rounds, source },
         })?;
-        self.output.clients(&rows)?;
-        if self.of.experiment.run.models {
-            let passport = Passport::of(&self.of.experiment.problems[self.planned.variant].config, &built.problem);
-            save_models(self.output.folder(), self.card, shared(ClientId(0)), &models, passport.as_ref())?;
+        self.recorder.clients(&rows)?;
+        if !self.of.experiment.run.models {
+            return Ok((rows, None));
         }
-        Ok(rows)
+        models.sort_by_key(|(id, _)| *id);
+        let passport = Passport::text(&self.of.experiment.problems[self.planned.variant].config, &built.problem);
+        let models = Models { run: self.run, shared: shared(ClientId(0)).clone(), personal: models, passport };
+        Ok((rows, self.recorder.models(self.card, models)?))
     }
 
     fn summary<A: Algorithm>(&self, trained: &Trained<A>, seconds: f64) -> RunSummary {

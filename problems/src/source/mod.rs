@@ -33,7 +33,8 @@ mod zip;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::{Input, Population, Seed, Shard, Vector};
+use motet_core::{Population, Seed, Shard, Vector};
+use motet_records::Input;
 use serde::{Deserialize, Serialize};
 
 use crate::data_folder::Folders;

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use labels::Labels;
-use motet_core::Input;
+use motet_records::Input;
 use parse::Parser;
 
 use super::open::{Opened, name_of, open};

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use motet_core::Input;
+use motet_records::Input;
 
 use super::open::{Opened, name_of, open};
 use super::text::eighty;

@@ -20,7 +20,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 pub(super) use library::{Library, Text};
-use motet_core::Input;
+use motet_records::Input;
 use posts::{Post, Reader};
 use serde::{Deserialize, Serialize};
 
