@@ -48,8 +48,10 @@ impl Workplace {
         self.past.take()
     }
 
-    /// Sees to a temporary folder if the experiment wants client states on disk and there is no other.
+    /// An experiment begins: what another one left in memory goes, and a temporary folder is made if this one wants client
+    /// states on disk and there is no other.
     pub(crate) fn prepare(&mut self, store: StoreSection) -> io::Result<()> {
+        self.clear();
         if self.folder.is_none() && matches!(store, StoreSection::Disk { .. }) {
             let temporary = tempfile::tempdir()?;
             self.folder = Some(temporary.path().to_owned());
