@@ -17,6 +17,7 @@ mod devices;
 mod fast;
 mod fleet;
 mod host;
+pub mod json_number;
 pub mod kind;
 mod ledger;
 mod liars;
@@ -41,7 +42,6 @@ mod study;
 mod table;
 mod train;
 mod train_error;
-mod tuning;
 mod update;
 mod vector;
 
@@ -63,10 +63,7 @@ pub use motet_macros::Documented;
 pub use number::{Fraction, NonNegative, OutOfRange, PerClient, Positive, Probability, Rate};
 pub use objective::{Batch, Compact, Constants, Objective, Rows};
 pub use promise::Promise;
-pub use record::{
-    ClientRow, Excluded, Input, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Row, RunCard, RunSummary, Sink, Status, Summary,
-    UpDown, Verdict, larger_is_better,
-};
+pub use record::{Excluded, Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
 pub use round::{Abort, Cohort, NotFinite, Round};
 pub use sampling::Sampling;
 pub use seed::{Noise, Purpose, Rng, Seed, Slot};
@@ -75,6 +72,5 @@ pub use store::{Store, StoreError};
 pub use study::{Facts, Study, Unsuitable};
 pub use train::{Plan, Reference, Rhythm, Stop, Trained, train, train_from};
 pub use train_error::TrainError;
-pub use tuning::{Trial, Tried, Tuning};
 pub use update::{RowUpdate, Update};
 pub use vector::{Precision, Vector, View, ViewMut};

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use motet_core::{Input, Seed, Shard};
+use motet_core::{Seed, Shard};
+use motet_records::Input;
 
 use crate::album::{Album, albums};
 use crate::census::Census;

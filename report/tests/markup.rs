@@ -2,8 +2,9 @@
 
 mod sample;
 
-use motet_core::{Manifest, Metrics, ProblemCard, Row, RunCard, Status, Summary, Verdict};
-use motet_report::{Comparison, OUTPUTS, Records};
+use motet_core::{Metrics, Row};
+use motet_records::{Manifest, ProblemCard, Records, RunCard, Status, Summary, Verdict};
+use motet_report::{Comparison, OUTPUTS};
 use proptest::prelude::*;
 
 /// Checks that elements nest, attributes are quoted and nothing is left unescaped.

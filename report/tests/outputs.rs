@@ -2,9 +2,8 @@
 
 mod sample;
 
-use motet_core::{
-    ClientRow, Manifest, Merit, Metrics, OptimumCard, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Summary, UpDown,
-};
+use motet_core::{Merit, Metrics, Outcome, Promise, Row, UpDown};
+use motet_records::{ClientRow, Manifest, OptimumCard, ProblemCard, RunCard, RunSummary, Summary};
 use motet_report::{
     Axis, ClientTable, Columns, Comparison, Contest, File, Helper, MeritMap, OUTPUTS, Records, RenderError, alpha_curves, render,
     render_as, table, transfers,

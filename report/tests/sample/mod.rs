@@ -1,9 +1,7 @@
 //! Records as a real experiment leaves them, from a formula: several α, three seeds, two hundred rounds.
 
-use motet_core::{
-    ClientRow, Input, Manifest, Metrics, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Status, Summary, UpDown, Verdict,
-};
-use motet_report::Records;
+use motet_core::{Metrics, Outcome, Promise, Row, UpDown};
+use motet_records::{ClientRow, Input, Manifest, ProblemCard, Records, RunCard, RunSummary, Status, Summary, Verdict};
 use serde_json::json;
 
 const ROUNDS: u64 = 200;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Heard, Merit, Probe, Roster, Row, Score, Sink, Slot, Wave};
 
 use crate::observer::{Event, Observer};
-use crate::output::Output;
+use crate::recorders::Recorder;
 
 /// A fleet that knows how long it was measured, so that measuring does not count as training.
 pub(crate) struct Timed<F> {
@@ -62,27 +62,27 @@ impl Watch {
     }
 }
 
-/// Rows to disk, to memory and to the progress bar.
-pub(crate) struct Recorder<'a> {
-    pub(crate) output: &'a RefCell<&'a mut Output>,
+/// Rows to the recorder, to those who judge them later and to whoever watches.
+pub(crate) struct RowSink<'a> {
+    pub(crate) recorder: &'a RefCell<&'a mut dyn Recorder>,
     pub(crate) rows: &'a mut Vec<Row>,
     pub(crate) merits: &'a mut Vec<Merit>,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) watch: &'a Watch,
 }
 
-impl Sink for Recorder<'_> {
+impl Sink for RowSink<'_> {
     fn row(&mut self, row: &Row) -> io::Result<()> {
         let mut row = row.clone();
         row.seconds = Some(self.watch.seconds());
-        self.output.borrow_mut().row(&row)?;
+        self.recorder.borrow_mut().row(&row)?;
         self.observer.notice(Event::Row(&row));
         self.rows.push(row);
         Ok(())
     }
 
     fn merit(&mut self, merit: &Merit) -> io::Result<()> {
-        self.output.borrow_mut().merit(merit)?;
+        self.recorder.borrow_mut().merit(merit)?;
         self.merits.push(merit.clone());
         Ok(())
     }
