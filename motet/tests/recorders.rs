@@ -1,5 +1,8 @@
 //! A folder and memory leave the same records; a folder goes on, and is refused before anything in it is touched.
 
+// Helpers of tests are tests too.
+#![allow(clippy::unwrap_used)]
+
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -124,8 +124,7 @@ fn named(name: &str, values: &[f64]) -> Records {
         },
         summary: Some(Summary { claims: vec![claim], ..Summary::default() }),
         rows: values.iter().enumerate().map(row).collect(),
-        clients: vec![],
-        merits: vec![],
+        ..Records::default()
     }
 }
 

@@ -1,5 +1,8 @@
 //! Records written, read back, damaged and found damaged.
 
+// Helpers of tests are tests too.
+#![allow(clippy::unwrap_used)]
+
 mod format1;
 mod numbers;
 mod sources;

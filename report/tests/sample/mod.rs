@@ -44,7 +44,7 @@ fn manifest() -> Manifest {
         resolved: json!({"name": "demo", "seeds": SEEDS, "run": {"rounds": ROUNDS}, "method": [{"kind": "flix", "alpha": {"grid": ALPHAS}}]}),
         inputs: vec![Input { name: "mushrooms.xz".into(), bytes: 53_100, sha256: "5d2fb8a05f7f4ea21c8e3d1b9c0a7766".into() }],
         problems: vec![problem],
-        runs: vec![],
+        ..Manifest::default()
     }
 }
 
