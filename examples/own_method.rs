@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use motet::core::{Abort, Algorithm, ClientId, Host, Memo, Plan, Population, Round, Seed, Shard, Site, Vector, message, train};
+use motet::core::{
+    Abort, Algorithm, ClientId, Host, Memo, Misfit, ModelShape, Plan, Population, Round, Seed, Shard, Site, Vector, message, train,
+};
 use motet::problems::synthetic::formula::lrs;
 use motet::runtime::{Memory, Pool, Threads};
 
@@ -38,6 +40,10 @@ impl Algorithm for Majority {
     }
     fn answer(&self, _: &mut (), ask: &Differentiate, site: &mut Site<'_>) -> Signs {
         Signs { up: site.train.gradient(&ask.x).f64s().iter().map(|g| *g > 0.0).collect() }
+    }
+    fn fits(&self, _: &Differentiate, reply: &Signs, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        let (got, expected) = (reply.up.len(), model.dim);
+        if got == expected { Ok(()) } else { Err(Misfit::Length { got, expected }) }
     }
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {
         x

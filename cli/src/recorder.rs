@@ -5,7 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Heard, Merit, Probe, Roster, Row, Score, Sink, Slot, Wave};
+use motet_core::{Abort, Algorithm, ClientId, Fleet, Heard, Merit, Probe, Received, Roster, Row, Score, Sink, Slot, Wave};
 
 use crate::output::Output;
 use crate::progress::Progress;
@@ -24,7 +24,7 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         self.inner.is_there(slot, client)
     }
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.inner.exchange(slot, wave, each)
     }
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
@@ -90,5 +90,15 @@ impl Sink for Recorder<'_> {
         self.output.borrow_mut().merit(merit)?;
         self.merits.push(merit.clone());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fleet_that_is_timed_forwards_everything() {
+        motet_conformance::forwards_everything(|inner| Timed { inner, probing: Rc::default() }).unwrap();
     }
 }

@@ -8,7 +8,9 @@
 //! A [`Check`] is one promise, a [`Trial`] one small problem to try it on. [`examine`] runs all of them on
 //! a method of one's own; [`Everywhere`] is a visitor that runs one on a method of the registry.
 
+mod breaches;
 mod card;
+mod decorators;
 mod fleets;
 mod header;
 mod resume;
@@ -20,7 +22,9 @@ use std::sync::Arc;
 use motet_core::Algorithm;
 use motet_methods::{Method, Visitor};
 
+pub use breaches::SurvivesBreaches;
 pub use card::parameters_are_described;
+pub use decorators::{Knock, Knocked, Knocking, Witness, forwards_everything};
 pub use fleets::{AskingTwiceIsAskingOnce, EqualOnAllFleets, SurvivesLoss};
 pub use header::{Uncited, uncited_lines};
 pub use resume::GoesOnFromEveryMoment;
@@ -64,6 +68,7 @@ pub fn examine<A: Algorithm + Clone>(method: &A) -> Result<(), Broken> {
     everywhere(&EqualOnAllFleets, &method)?;
     everywhere(&AskingTwiceIsAskingOnce, &method)?;
     everywhere(&SurvivesLoss, &method)?;
+    everywhere(&SurvivesBreaches, &method)?;
     everywhere(&GoesOnFromEveryMoment, &method)?;
     everywhere(&ZeroRounds, &method)?;
     everywhere(&SeedDecides, &method)?;

@@ -7,11 +7,16 @@
 //! Nothing here reads a clock, starts a thread, opens a file or owns a generator: what is computed
 //! depends on the arguments alone, and so runs are equal to the last bit on every runtime.
 
+mod abort;
 mod algorithm;
 mod averaged;
+mod breach;
 mod card;
+mod cohort;
 mod devices;
+mod exchange;
 mod fast;
+mod fit;
 mod fleet;
 mod host;
 mod ledger;
@@ -40,11 +45,14 @@ mod tuning;
 mod update;
 mod vector;
 
+pub use abort::Abort;
 pub use algorithm::{Algorithm, ClientId, Facts, State};
 pub use averaged::Averaged;
 pub use card::Card;
+pub use cohort::Cohort;
 pub use devices::Devices;
-pub use fleet::{Answer, Asks, Fleet, Heard, Look, Probe, Roster, Score, Wave};
+pub use fit::{Misfit, ModelShape, ReplyError, whole};
+pub use fleet::{Answer, Asks, Fleet, Heard, Look, Probe, Received, Roster, Score, Wave};
 pub use host::{Exam, Host, Kept, Population, Shard};
 pub use ledger::{Direction, Entry, Ledger, Traffic};
 pub use liars::{Attack, Liars};
@@ -52,15 +60,15 @@ pub use mean::Mean;
 pub use memo::{Archive, Memo};
 pub use merit::Merit;
 pub use message::{Message, Reader, Wire, WireError};
-pub use moment::{Keeper, Moment, Next};
+pub use moment::{Account, Keeper, Moment, Next};
 pub use number::{Fraction, NonNegative, OutOfRange, PerClient, Positive, Probability, Rate};
 pub use objective::{Batch, Compact, Constants, Objective, Rows};
 pub use promise::Promise;
 pub use record::{
-    ClientRow, Excluded, Input, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Row, RunCard, RunSummary, Sink, Status, Summary,
-    UpDown, Verdict, larger_is_better,
+    Breach, ClientRow, Excluded, Input, Manifest, Metrics, OptimumCard, Outcome, ProblemCard, Row, RunCard, RunSummary, Sink, Status,
+    Summary, UpDown, Verdict, larger_is_better,
 };
-pub use round::{Abort, Cohort, NotFinite, Round};
+pub use round::{NotFinite, Round};
 pub use sampling::Sampling;
 pub use seed::{Noise, Purpose, Rng, Seed, Slot};
 pub use site::{Meter, Site, Work};

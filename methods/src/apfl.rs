@@ -17,7 +17,7 @@
 //! the client hears and never leaves it. With αᵢ > 0 and without held-out data the mixture tends to the pure local model,
 //! whatever w is: what is learnt together matters only on the way there. αᵢ = 0 is FedAvg.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Round, Sampling, Site, Vector, wire};
+use motet_core::{Abort, Algorithm, ClientId, Fraction, Misfit, ModelShape, PerClient, Positive, Round, Sampling, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, refuse_alpha, words};
@@ -109,6 +109,10 @@ impl Algorithm for Apfl {
             w.axpy(-*self.step, &h); // line 6
         });
         Trained::new(w, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
     }
 
     fn shared<'a>(&self, w: &'a Vector, _: ClientId) -> &'a Vector {

@@ -18,7 +18,9 @@
 //! What is promised of F(xᵏ) − F* is Corollary 1's Lα/2 times Theorem 4, or Theorem 6. Theorem 8 bounds the smallest
 //! gradient seen, which no single round can be held against.
 
-use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, PerClient, Positive, Promise, Rate, Round, Site, Vector, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Facts, Fraction, Misfit, ModelShape, PerClient, Positive, Promise, Rate, Round, Site, Vector, wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
@@ -140,6 +142,10 @@ impl Algorithm for Dcgd {
                 Reply::Compressed { packed }
             }
         }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.compressor.of(from), from, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

@@ -25,7 +25,9 @@
 //! What is promised of F(xᵏ) − F* is Corollary 2's Lα/2 times Theorem 5, or Theorem 7. Theorem 9 bounds the average of
 //! the gradients seen, which no single round can be held against.
 
-use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, PerClient, Positive, Promise, Rate, Round, Site, Vector, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Facts, Fraction, Misfit, ModelShape, PerClient, Positive, Promise, Rate, Round, Site, Vector, wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
@@ -186,11 +188,10 @@ impl Algorithm for Diana {
         let (mut g, mut differences, h) = (s.h.clone(), s.h.zeros_like(), &mut s.h);
         let common = self.common_beta(dim);
         let answered = gather(&self.compressor, &sharing, &s.at.x, round, |id, sent| {
-            sent.add_to(1.0, &mut differences)?;
+            sent.add_to(1.0, &mut differences);
             if common.is_none() {
-                sent.add_to(self.beta(id, dim) / n, h)?; // line 7
+                sent.add_to(self.beta(id, dim) / n, h); // line 7
             }
-            Ok(())
         })?;
         if let Some(beta) = common {
             h.axpy(beta / n, &differences); // line 7, all at once
@@ -216,6 +217,10 @@ impl Algorithm for Diana {
                 Reply::Compressed { packed: compressor.compress_into(&difference, &key, &mut site.rng, beta, h) } // lines 4 and 5
             }
         }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.compressor.of(from), from, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

@@ -13,7 +13,7 @@
 //! vᵢ starts at the first x that the client hears. λ = 0 ends at pure local models, large λ at the shared one. Personal
 //! models are never sent: the shared one, and the messages, are those of FedAvg.
 
-use motet_core::{Abort, Algorithm, ClientId, NonNegative, Positive, Round, Sampling, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Misfit, ModelShape, NonNegative, Positive, Round, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
@@ -103,6 +103,10 @@ impl Algorithm for Ditto {
             g.axpy(-*self.lambda, x);
         });
         Trained::new(y, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

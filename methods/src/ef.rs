@@ -20,7 +20,7 @@
 //! of EF21, which is 1/Lα without compression. Those who stay silent keep their eᵢ and count as zero in
 //! line 5, so that nothing is applied twice. An unbiased compressor is divided by 1 + ω.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
+use motet_core::{Abort, Algorithm, ClientId, Fraction, Misfit, ModelShape, PerClient, Positive, Rate, Round, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
@@ -125,11 +125,14 @@ impl Algorithm for Ef {
                 let (compressor, key) = (self.compressor.of(site.id), turn.of(site.id));
                 e.axpy(1.0, &mixture.gradient(x, site));
                 let packed = compressor.compress(e, &key, &mut site.rng); // line 3
-                let moved = compressor.opened(&packed, &key, e.len()).add_to(-compressor.contracting(e.len()), e); // line 4
-                moved.expect("what a compressor packs it can open");
+                compressor.opened(&packed, &key, e.len()).add_to(-compressor.contracting(e.len()), e); // line 4
                 Reply::Compressed { packed }
             }
         }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.compressor.of(from), from, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

@@ -18,7 +18,7 @@
 //! mean of all. The step is quoted from the EF21 paper; FLIX has no theorem for it. That
 //! paper bounds an average of gradients for this step, and nothing that a single round could be held against.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, PerClient, Positive, Rate, Round, Site, Vector, wire};
+use motet_core::{Abort, Algorithm, ClientId, Fraction, Misfit, ModelShape, PerClient, Positive, Rate, Round, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
@@ -112,7 +112,7 @@ impl Algorithm for Ef21 {
         }
         let g = &mut s.g;
         gather(&self.compressor, &sharing, &s.x, round, |id, sent| {
-            sent.add_to(self.compressor.of(id).contracting(dim) / n, g) // line 4
+            sent.add_to(self.compressor.of(id).contracting(dim) / n, g); // line 4
         })?;
         s.x.axpy(-s.step, &s.g); // line 5
         Ok(())
@@ -131,6 +131,10 @@ impl Algorithm for Ef21 {
                 Reply::Compressed { packed: compressor.compress_into(&difference, &key, &mut site.rng, scale, g) } // line 3
             }
         }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.compressor.of(from), from, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

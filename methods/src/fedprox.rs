@@ -12,7 +12,7 @@
 //! that of the Moreau envelopes, not the minimiser of 1/n Σ fᵢ. μ = 0 is FedAvg. The paper draws clients by their
 //! numbers of examples and averages plainly; drawing plainly and weighing by examples (`weights`) has the same mean.
 
-use motet_core::{Abort, Algorithm, ClientId, NonNegative, Positive, Round, Sampling, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Misfit, ModelShape, NonNegative, Positive, Round, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
@@ -84,6 +84,10 @@ impl Algorithm for Fedprox {
             g.axpy(-*self.mu, x);
         });
         Trained::new(y, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

@@ -13,7 +13,7 @@
 //! On a quadratic, line 4 with whole gradients is the mixture (I − J) xᵢ* + J x with J = (I − t Aᵢ)^H: FLIX replaces the
 //! matrix J by a number. Tuning uses the client's training data and is never booked: it happens once, after the run.
 
-use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Sampling, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Misfit, ModelShape, Positive, Round, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
@@ -86,6 +86,10 @@ impl Algorithm for Finetune {
         let mut y = x.clone();
         local.descend(site, &mut y, |_, _| {}); // line 2
         Trained::new(y, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

@@ -16,7 +16,8 @@
 //! that depends on x: they are never asked and deploy xᵢ*.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Cohort, Facts, Fraction, Mean, PerClient, Positive, Promise, Rate, Round, Site, Vector, message, wire,
+    Abort, Algorithm, ClientId, Cohort, Facts, Fraction, Mean, Misfit, ModelShape, PerClient, Positive, Promise, Rate, Round, Site, Vector,
+    message, wire,
 };
 use serde::{Deserialize, Serialize};
 
@@ -186,6 +187,17 @@ impl Algorithm for Flix {
                 g.scale(alpha); // the αᵢ of line 4: the chain rule
                 Reply::Gradient { g }
             }
+        }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, reply) {
+            (Ask::Introduce { optimum: wanted }, Reply::Introduction { curvature, optimum }) => {
+                Misfit::of_constant("curvature", *curvature)?;
+                Misfit::of_optional(optimum.as_ref(), *wanted, model)
+            }
+            (Ask::Differentiate { .. }, Reply::Gradient { g }) => g.fits(model),
+            _ => Err(Misfit::Variant),
         }
     }
 

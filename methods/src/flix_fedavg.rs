@@ -21,7 +21,9 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, PerClient, Positive, Rate, Round, Sampling, Site, Vector, message, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Fraction, Mean, Misfit, ModelShape, PerClient, Positive, Rate, Round, Sampling, Site, Vector, message, wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, Direction, LOCAL, LocalSteps, Momenta, Optimiser, Solve, Start, Walk, Weights, refuse_alpha};
@@ -168,6 +170,10 @@ impl Algorithm for FlixFedavg {
         });
         let samples = site.train.samples();
         Improvement { delta: Vector::diff(x, &y), examples: u32::try_from(samples).unwrap_or(u32::MAX) } // line 4
+    }
+
+    fn fits(&self, _: &Improve, reply: &Improvement, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.delta.fits(model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

@@ -18,7 +18,8 @@
 //! round in which nobody is asked changes nothing.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Facts, Fraction, Mean, PerClient, Promise, Rate, Round, Rows, Sampling, Site, Vector, message, wire,
+    Abort, Algorithm, ClientId, Facts, Fraction, Mean, Misfit, ModelShape, PerClient, Promise, Rate, Round, Rows, Sampling, Site, Vector,
+    message, wire,
 };
 use serde::{Deserialize, Serialize};
 
@@ -237,6 +238,17 @@ impl Algorithm for FlixSgd {
                     Some(loss) => Reply::Assessed { g, loss },
                 }
             }
+        }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, reply) {
+            (Ask::Introduce { optimum: wanted }, Reply::Introduction { curvature, optimum }) => {
+                Misfit::of_constant("curvature", *curvature)?;
+                Misfit::of_optional(optimum.as_ref(), *wanted, model)
+            }
+            (Ask::Differentiate { .. }, Reply::Gradient { g }) | (Ask::Assess { .. }, Reply::Assessed { g, .. }) => g.fits(model),
+            _ => Err(Misfit::Variant),
         }
     }
 

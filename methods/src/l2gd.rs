@@ -17,7 +17,9 @@
 //! iterations. Both kinds of steps are right together, not each alone: with a constant step the method ends in a
 //! neighbourhood of the minimiser, the smaller the step the smaller. Everyone takes part in every round.
 
-use motet_core::{Abort, Algorithm, ClientId, Mean, NonNegative, Positive, Probability, Rate, Round, Site, Vector, message, wire};
+use motet_core::{
+    Abort, Algorithm, ClientId, Mean, Misfit, ModelShape, NonNegative, Positive, Probability, Rate, Round, Site, Vector, message, wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{BatchSize, rows, words};
@@ -192,6 +194,14 @@ impl Algorithm for L2gd {
         }
         *own = Some(x.clone());
         Reply::Model { x } // line 4
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, reply) {
+            (Ask::Introduce {}, Reply::Introduction { smoothness }) => Misfit::of_constant("smoothness", *smoothness),
+            (Ask::Work { .. }, Reply::Model { x }) => x.fits(model),
+            _ => Err(Misfit::Variant),
+        }
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

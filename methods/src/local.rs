@@ -6,7 +6,7 @@
 //!
 //! This is FLIX at α = 0, and what joining a federation has to beat.
 
-use motet_core::{Abort, Algorithm, ClientId, Round, Site, Vector, message};
+use motet_core::{Abort, Algorithm, ClientId, Misfit, ModelShape, Round, Site, Vector, message};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::Solve;
@@ -74,6 +74,10 @@ impl Algorithm for Local {
 
     fn answer(&self, _: &mut (), _: &Begin, _: &mut Site<'_>) -> Solved {
         Solved {}
+    }
+
+    fn fits(&self, _: &Begin, _: &Solved, _: ClientId, _: ModelShape) -> Result<(), Misfit> {
+        Ok(())
     }
 
     fn shared<'a>(&self, start: &'a Vector, _: ClientId) -> &'a Vector {

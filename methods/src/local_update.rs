@@ -33,7 +33,9 @@
 //! - Where a client's function depends on a few rows of x only (tag prediction), plain local steps are taken on these rows,
 //!   and q is sent, averaged and applied by rows; rows that nobody named are not touched by a server optimiser either.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, Mean, NonNegative, Positive, Rate, Round, Sampling, Site, Update, Vector};
+use motet_core::{
+    Abort, Algorithm, ClientId, Fraction, Mean, Misfit, ModelShape, NonNegative, Positive, Rate, Round, Sampling, Site, Update, Vector,
+};
 use serde::{Deserialize, Serialize};
 
 pub use crate::parts::Amount;
@@ -349,6 +351,10 @@ impl<P: Preset> Algorithm for Family<P> {
         let loss = self.recipe.loss.then(|| site.train.value(x, motet_core::Rows::All)); // line 4
         let (q, examples) = self.learn(x, gamma, site);
         Reply::new(q, (self.recipe.weights == Weights::Examples).then_some(examples), loss)
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.recipe.weights == Weights::Examples, self.recipe.loss, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

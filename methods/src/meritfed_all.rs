@@ -23,7 +23,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Site, Vector, wire};
+use motet_core::{Abort, Algorithm, ClientId, Misfit, ModelShape, Positive, Round, Site, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply, Validation};
@@ -203,6 +203,10 @@ impl Algorithm for MeritFedAll {
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         me.judge(ask, self.batch, self.validation, self.mirror.batch, site)
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, to: ClientId) -> &'a Vector {

@@ -16,7 +16,7 @@
 //! Clients with αᵢ = 0 weigh nothing and are never asked. All of it is booked as round 0, which ends
 //! the run.
 
-use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, Mean, PerClient, Promise, Round, Site, Vector, message};
+use motet_core::{Abort, Algorithm, ClientId, Facts, Fraction, Mean, Misfit, ModelShape, PerClient, Promise, Round, Site, Vector, message};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::budget::variance;
@@ -144,6 +144,17 @@ impl Algorithm for OneShot {
                 };
                 Reply::Introduction { weight, optimum: self.anchor(site) } // line 2
             }
+        }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, reply) {
+            (Ask::Introduce {}, Reply::Introduction { weight, optimum }) => {
+                Misfit::of_constant("weight", Some(*weight))?;
+                optimum.fits(model)
+            }
+            (Ask::Introduce {}, Reply::Unknown {}) | (Ask::Deploy { .. }, Reply::Deployed {}) => Ok(()),
+            _ => Err(Misfit::Variant),
         }
     }
 

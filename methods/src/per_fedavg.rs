@@ -19,7 +19,7 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Rows, Sampling, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Misfit, ModelShape, Positive, Round, Rows, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{BatchSize, Train, Trained, Weights, average, rows, words};
@@ -161,6 +161,10 @@ impl Algorithm for PerFedavg {
             y.axpy(-*self.step, &d); // line 5
         }
         Trained::new(y, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

@@ -17,7 +17,7 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Abort, Algorithm, ClientId, Meter, Positive, Round, Rows, Sampling, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Meter, Misfit, ModelShape, Positive, Round, Rows, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
@@ -119,6 +119,10 @@ impl Algorithm for Pfedme {
             w = Vector::mix(*self.step * *self.lambda, &theta, &w); // line 4
         });
         Trained::new(w, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
     }
 
     fn shared<'a>(&self, w: &'a Vector, _: ClientId) -> &'a Vector {

@@ -49,7 +49,8 @@
 //! αᵢ² Lᵢ > Lα.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Cohort, Mean, Meter, PerClient, Positive, Probability, Rate, Round, Rows, Sampling, Site, Vector,
+    Abort, Algorithm, ClientId, Cohort, Mean, Meter, Misfit, ModelShape, PerClient, Positive, Probability, Rate, Round, Rows, Sampling,
+    Site, Vector,
 };
 use serde::{Deserialize, Serialize};
 
@@ -331,6 +332,10 @@ impl<K: Kind> Algorithm for Family<K> {
                 Reply::Done {}
             }
         }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.compressor.as_ref(), from, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

@@ -14,7 +14,7 @@
 //! c stays the mean of all cᵢ, whoever takes part. The fixed point is the minimiser of 1/n Σ fᵢ, whatever K. Two vectors
 //! travel each way. A client drawn twice works once; line 5 then weighs it as often as it was drawn, line 6 does not.
 
-use motet_core::{Abort, Algorithm, ClientId, Mean, Positive, Round, Sampling, Site, Vector, message, wire};
+use motet_core::{Abort, Algorithm, ClientId, Mean, Misfit, ModelShape, Positive, Round, Sampling, Site, Vector, message, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, words};
@@ -148,6 +148,11 @@ impl Algorithm for Scaffold {
         let control = Vector::diff(&renewed, own);
         *own = renewed;
         Improvement { model, control }
+    }
+
+    fn fits(&self, _: &Improve, reply: &Improvement, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.model.fits(model)?;
+        reply.control.fits(model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

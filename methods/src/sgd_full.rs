@@ -10,7 +10,7 @@
 //!
 //! The other rules are the usual robust ones; see [`Aggregator`].
 
-use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Misfit, ModelShape, Positive, Round, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
@@ -77,6 +77,10 @@ impl Algorithm for SgdFull {
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         me.answer(ask, self.batch, site)
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, model)
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

@@ -10,7 +10,7 @@
 //!
 //! Nobody outside G is asked: the method knows what the others have to find out.
 
-use motet_core::{Abort, Algorithm, ClientId, Cohort, Mean, Positive, Round, Site, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Cohort, Mean, Misfit, ModelShape, Positive, Round, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
@@ -77,6 +77,10 @@ impl Algorithm for SgdIdeal {
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         me.answer(ask, self.batch, site)
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, model)
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

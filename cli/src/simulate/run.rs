@@ -56,7 +56,7 @@ impl Visitor for Simulate<'_, '_> {
     fn visit<M: Method>(mut self, method: M) -> Self::Out {
         let (experiment, built, seed) = (self.of.experiment, &self.of.problems[self.planned.problem], Seed(self.planned.seed));
         let method = Arc::new(method);
-        let begin = Moment::before(method.server(built.problem.start.clone()));
+        let begin = Moment::before(&*method, built.problem.start.clone());
         let folder = self.output.kept().run();
         self.of.archive(self.planned.problem, self.output)?;
         let unkept = |source| Error::Write { path: folder.clone(), source };

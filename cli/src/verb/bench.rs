@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use motet_core::{
-    Abort, Algorithm, Answer, ClientId, Fleet, Host, Memo, Plan, Population, Probe, Rhythm, Roster, Score, Seed, Shard, Slot, Vector, Wave,
-    train,
+    Abort, Algorithm, ClientId, Fleet, Heard, Host, Memo, Plan, Population, Probe, Received, Rhythm, Roster, Score, Seed, Shard, Slot,
+    Vector, Wave, train,
 };
 use motet_methods::Method;
 use motet_methods::flix::Flix;
@@ -213,9 +213,15 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Stopwatch<F> {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         self.inner.is_there(slot, client)
     }
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.laps.push(Instant::now());
         self.inner.exchange(slot, wave, each)
+    }
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+        self.inner.settled(clients, heard)
+    }
+    fn elapsed(&mut self) -> f64 {
+        self.inner.elapsed()
     }
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
         self.laps.push(Instant::now());
@@ -228,4 +234,14 @@ fn peak_memory_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kb| kb / 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fleet_with_a_stopwatch_forwards_everything() {
+        motet_conformance::forwards_everything(|inner| Stopwatch { inner, laps: vec![] }).unwrap();
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use motet_conformance::{
     AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryMoment, JudgesTheUnseen, ProbesChangeNothing, SeedDecides,
-    SurvivesLoss, ZeroRounds, parameters_are_described, uncited_lines,
+    SurvivesBreaches, SurvivesLoss, ZeroRounds, parameters_are_described, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
 
@@ -35,6 +35,11 @@ fn asking_twice_in_a_slot_is_asking_once() {
 #[test]
 fn lost_replies_do_no_harm() {
     keeps(SurvivesLoss);
+}
+
+#[test]
+fn replies_that_break_the_protocol_do_no_harm() {
+    keeps(SurvivesBreaches);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Host, Kept, Memo, Plan, Population, Round, Row, Sampling, Seed, Shard, Site, Slot, Store, Trained, Vector,
-    message, train,
+    Abort, Algorithm, ClientId, Host, Kept, Memo, Misfit, ModelShape, Plan, Population, Round, Row, Sampling, Seed, Shard, Site, Slot,
+    Store, Trained, Vector, message, train,
 };
 use motet_problems::synthetic::formula::q2;
 use motet_runtime::{Frozen, Inline, Lossy, Memory};
@@ -55,6 +55,10 @@ impl Algorithm for Tally {
         let delta = ask.amount + site.rng.below(100) as f64 + *me % 7.0;
         *me += delta;
         Added { delta }
+    }
+
+    fn fits(&self, _: &Add, _: &Added, _: ClientId, _: ModelShape) -> Result<(), Misfit> {
+        Ok(())
     }
 
     fn shared<'a>(&self, total: &'a Vector, _: ClientId) -> &'a Vector {

@@ -1,6 +1,6 @@
 //! What LocalUpdate and its kin send and keep.
 
-use motet_core::{Update, Vector, message, wire};
+use motet_core::{Misfit, ModelShape, Update, Vector, message, wire};
 
 use crate::parts::{Momenta, Plateau};
 
@@ -73,6 +73,27 @@ impl Reply {
             (Some(examples), None) => Reply::Weighed { q, examples },
             (None, Some(loss)) => Reply::Assessed { q, loss },
             (Some(examples), Some(loss)) => Reply::AssessedWeighed { q, examples, loss },
+        }
+    }
+
+    /// Does it fit what was asked, with the number of examples and the loss where they are wanted, and nowhere else?
+    pub(super) fn fits(&self, ask: &Ask, weighed: bool, assessed: bool, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, self) {
+            (Ask::Introduce {}, Reply::Introduction { smoothness, convexity }) => {
+                Misfit::of_constant("smoothness", *smoothness)?;
+                Misfit::of_constant("convexity", *convexity)
+            }
+            (Ask::Train { .. } | Ask::TrainAt { .. }, reply) => {
+                let (q, sent) = match reply {
+                    Reply::Introduction { .. } => return Err(Misfit::Variant),
+                    Reply::Update { q } => (q, (false, false)),
+                    Reply::Weighed { q, .. } => (q, (true, false)),
+                    Reply::Assessed { q, .. } => (q, (false, true)),
+                    Reply::AssessedWeighed { q, .. } => (q, (true, true)),
+                };
+                if sent == (weighed, assessed) { q.fits(model) } else { Err(Misfit::Variant) }
+            }
+            _ => Err(Misfit::Variant),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The server of FedAvg and its kin: hand out a model, average what comes back.
 
-use motet_core::{Abort, Algorithm, Cohort, Mean, Round, Vector, message};
+use motet_core::{Abort, Algorithm, Cohort, Mean, Misfit, ModelShape, Round, Vector, message};
 
 use super::Weights;
 
@@ -26,6 +26,11 @@ impl Trained {
     /// A model and the number of examples behind it.
     pub fn new(y: Vector, samples: usize) -> Self {
         Self { y, examples: u32::try_from(samples).unwrap_or(u32::MAX) }
+    }
+
+    /// Is it what [`Train`] asks for?
+    pub fn fits(&self, model: ModelShape) -> Result<(), Misfit> {
+        self.y.fits(model)
     }
 }
 

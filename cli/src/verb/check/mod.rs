@@ -165,7 +165,7 @@ impl Visitor for Trial<'_> {
             let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(rounds, seed) };
             let mut fleet = Threads::new(host.clone(), Arc::clone(self.pool));
             let began = Instant::now();
-            let start = Moment::before(method.server(problem.start.clone()));
+            let start = Moment::before(&*method, problem.start.clone());
             let trained = train_from(&*method, start, &plan, &mut fleet, &mut Vec::new(), &mut Patience(began));
             // A trial that fails still took its time.
             let spent = trained.as_ref().map(|t| t.ledger.clone()).unwrap_or_default();
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn a_trial_of_long_rounds_ends_with_the_one_under_way() {
         let method: Flix = serde_json::from_value(json!({"alpha": 1})).unwrap();
-        let mut moment = Moment::<Flix>::before(method.server(Vector::from(vec![0.0])));
+        let mut moment = Moment::before(&method, Vector::from(vec![0.0]));
         let (now, long_ago) = (Instant::now(), Instant::now().checked_sub(2 * PATIENCE).unwrap());
         let mut after = |next: u64, began: Instant| {
             moment.next = next;

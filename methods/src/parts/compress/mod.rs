@@ -21,7 +21,7 @@ mod rand_k;
 mod several;
 mod top_k;
 
-use motet_core::{Card, ClientId, Rng, Seed, Slot, Vector, wire};
+use motet_core::{Card, ClientId, Misfit, ModelShape, Rng, Seed, Slot, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 pub use amount::{Amount, NotAnAmount};
@@ -30,7 +30,7 @@ pub use cyclic::Cyclic;
 pub use identity::Identity;
 pub use mask::Mask;
 pub use natural::Natural;
-pub use packed::{Misfit, Packed};
+pub use packed::{Packed, Sends};
 pub use qsgd::Qsgd;
 pub use rand_k::RandK;
 pub use several::Compressors;
@@ -50,6 +50,9 @@ pub trait Compress {
     fn mask(&self, _: usize, _: &Key) -> Option<Mask> {
         None
     }
+
+    /// What its messages look like.
+    fn sends(&self, dim: usize, key: &Key) -> Sends;
 
     /// C(v), at the coordinates of [`mask`](Self::mask) if there is one, and by the client's own dice.
     fn pack(&self, v: &Vector, mask: Option<&[u32]>, rng: &mut Rng) -> Packed;
@@ -168,8 +171,14 @@ impl Compressor {
     pub fn compress_into(&self, v: &Vector, key: &Key, rng: &mut Rng, a: f64, x: &mut Vector) -> Packed {
         let mask = self.mask(v.len(), key);
         let packed = self.pack(v, mask.as_deref(), rng);
-        packed.add_to(a, x, mask.as_deref()).expect("what a compressor packs it can open");
+        packed.add_to(a, x, mask.as_deref());
         packed
+    }
+
+    /// Is this what it sends of a vector of that shape? A vector that was sent whole always is: that is how one which is not
+    /// finite travels.
+    pub fn fits(&self, packed: &Packed, key: &Key, model: ModelShape) -> Result<(), Misfit> {
+        packed.fits(model, || self.sends(model.dim, key))
     }
 
     /// What it sent, ready to be added to a vector of `dim`. A peer that claims another dimension gets no dice.
@@ -188,8 +197,11 @@ pub struct Opened<'a> {
 
 impl Opened<'_> {
     /// x ← x + a·self, in time of what was sent.
-    pub fn add_to(&self, a: f64, x: &mut Vector) -> Result<(), Misfit> {
-        self.packed.add_to(a, x, self.mask.as_deref())
+    ///
+    /// # Panics
+    /// If it does not fit: see [`Compressor::fits`].
+    pub fn add_to(&self, a: f64, x: &mut Vector) {
+        self.packed.add_to(a, x, self.mask.as_deref());
     }
 }
 
@@ -204,6 +216,10 @@ impl Compress for Compressor {
 
     fn mask(&self, dim: usize, key: &Key) -> Option<Mask> {
         self.map().mask(dim, key)
+    }
+
+    fn sends(&self, dim: usize, key: &Key) -> Sends {
+        self.map().sends(dim, key)
     }
 
     /// A vector that holds NaN or infinity is sent whole, so that the guard of replies sees them and

@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use motet_core::{Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Compress, Packed};
+use super::{Compress, Key, Packed, Sends};
 
 /// r sign(xₗ) level/s, r = |x|, where the level is one of the two next to s |xₗ|/r, right in the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,10 @@ impl Compress for Qsgd {
     fn omega(&self, dim: usize) -> Option<f64> {
         let (d, s) = (dim as f64, f64::from(self.levels.get()));
         Some((d / (s * s)).min(d.sqrt() / s))
+    }
+
+    fn sends(&self, _: usize, _: &Key) -> Sends {
+        Sends::Levels(self.levels.get())
     }
 
     fn pack(&self, v: &Vector, _: Option<&[u32]>, rng: &mut Rng) -> Packed {
