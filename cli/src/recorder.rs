@@ -5,7 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, Algorithm, ClientId, Fleet, Heard, Merit, Probe, Received, Roster, Row, Score, Sink, Slot, Wave};
+use motet_core::{Abort, Adding, Algorithm, ClientId, Fleet, Heard, Merit, Probe, Received, Roster, Row, Score, Sink, Slot, Wave};
 
 use crate::output::Output;
 use crate::progress::Progress;
@@ -27,6 +27,10 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.inner.exchange(slot, wave, each)
     }
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        self.inner.sum(slot, wave, adding)
+    }
+
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
         self.inner.settled(clients, heard)
     }

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Algorithm, Answer, ClientId, Fleet, Heard, Host, Memo, Message, Outcome, Plan, Population, Precision, Probe, Received, Roster,
-    Row, Score, Seed, Slot, Vector, Wave, Wire, whole,
+    Abort, Adding, Algorithm, Answer, ClientId, Fleet, Heard, Host, Memo, Message, Outcome, Plan, Population, Precision, Probe, Received,
+    Roster, Row, Score, Seed, Slot, Vector, Wave, Wire, sum_by_exchange, whole,
 };
 use motet_runtime::{Inline, Memory};
 
@@ -198,6 +198,14 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Tampered<F, A::Reply> {
         all.into_iter().for_each(|(id, received)| each(id, received.and_then(|answer| self.pass(id, answer))));
         Ok(())
     }
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        // What is spoilt is spoilt before it is added.
+        if self.seen.is_some() || self.plot.is_some() {
+            return sum_by_exchange(self, slot, wave, adding);
+        }
+        self.inner.sum(slot, wave, adding)
+    }
+
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
         self.inner.settled(clients, heard)
     }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Algorithm, Answer, Asks, ClientId, Fleet, Heard, Look, Misfit, ModelShape, Probe, Received, ReplyError, Roster, Round, Score,
-    Site, Slot, Vector, Wave, Work, message,
+    Abort, Addend, Adding, Algorithm, Answer, Asks, ClientId, Fleet, Heard, Look, Misfit, ModelShape, Plan, Probe, Received, ReplyError,
+    Rhythm, Roster, Round, Score, Seed, Site, Slot, Vector, Wave, Work, message, train,
 };
 
 message! {
@@ -36,14 +36,17 @@ impl Algorithm for Knocking {
         start
     }
     fn client(&self, _: &mut Site<'_>) {}
-    fn round(&self, _: &mut Vector, _: &mut Round<'_, Self>) -> Result<(), Abort> {
-        Ok(())
+    fn round(&self, _: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
+        round.sum(&round.everyone(), Knock {}, |_| 1.0).map(|_| ())
     }
     fn answer(&self, (): &mut (), _: &Knock, site: &mut Site<'_>) -> Knocked {
         Knocked { by: site.id.0 }
     }
     fn fits(&self, _: &Knock, _: &Knocked, _: ClientId, _: ModelShape) -> Result<(), Misfit> {
         Ok(())
+    }
+    fn addend<'r>(&self, reply: &'r Knocked) -> Option<Addend<'r>> {
+        Some(Addend::counting(f64::from(reply.by)))
     }
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {
         x
@@ -72,6 +75,10 @@ impl Fleet<Knocking> for Witness {
             let answer = Answer::new(Knocked { by: id.0 }, Work::default());
             each(id, if id == CLIENTS[1] { Err(ReplyError::LeftOver(1)) } else { Ok(answer) });
         }
+        Ok(())
+    }
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, Knock>, _: &mut Adding<'_, Knocking>) -> Result<(), Abort> {
+        self.told.borrow_mut().push(format!("sum {} {:?}", slot.round, wave.to));
         Ok(())
     }
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, _: &Heard) -> Result<(), Abort> {
@@ -106,7 +113,15 @@ pub fn forwards_everything<F: Fleet<Knocking>>(wrap: impl FnOnce(Witness) -> F) 
     let probe = Probe { round: 1, to: &CLIENTS, shared: &|_| &x, heard: &heard, look: Look::default(), reference: None };
     fleet.probe(&probe, &mut |_, score| losses.push(score.loss)).map_err(|e| e.to_string())?;
     expect("probe", losses == [4.0, 2.0, 9.0])?;
-    let told = [format!("exchange {SLOT:?} {CLIENTS:?}"), format!("settled {CLIENTS:?}"), format!("probe {CLIENTS:?}")];
+    // A round that asks for a sum; that nobody is in it ends the run, which is not the point.
+    let plan = Plan { attempts: 1, rhythm: Rhythm::Never, ..Plan::new(1, Seed(1)) };
+    train(&Knocking, x, &plan, &mut fleet, &mut vec![]).map_err(|e| e.to_string())?;
+    let told = [
+        format!("exchange {SLOT:?} {CLIENTS:?}"),
+        format!("sum 1 {CLIENTS:?}"),
+        format!("settled {CLIENTS:?}"),
+        format!("probe {CLIENTS:?}"),
+    ];
     for told in told {
         expect(&told, witness.told.borrow().contains(&told))?;
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Algorithm, Answer, ClientId, Fleet, Heard, Host, Outcome, Plan, Probe, Received, Roster, Score, Seed, Slot, Wave, Wire,
+    Abort, Adding, Algorithm, Answer, ClientId, Fleet, Heard, Host, Outcome, Plan, Probe, Received, Roster, Score, Seed, Slot, Wave, Wire,
+    sum_by_exchange,
 };
 use motet_runtime::{Bytes, Frozen, Inline, Lossy, Memory, Pool, Threads};
 
@@ -94,6 +95,10 @@ impl<A: Algorithm> Fleet<A> for Stutter<A> {
             }
         }
         Ok(())
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        sum_by_exchange(self, slot, wave, adding)
     }
 
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {

@@ -10,6 +10,7 @@ use crate::fit::{Misfit, ModelShape, ReplyError};
 use crate::message::{Reader, Wire, WireError, wire};
 use crate::seed::Slot;
 use crate::site::Work;
+use crate::sum::Adding;
 use crate::vector::Vector;
 
 /// Carries asks to clients and brings replies back. A runtime is one implementation, and so is a decorator around
@@ -24,6 +25,11 @@ pub trait Fleet<A: Algorithm> {
     /// Carries a wave of asks; hands the answers to `each` in the order asked, skipping the silent. What a client sent
     /// and nobody can read is handed over as the error that it is.
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort>;
+
+    /// Carries a wave of asks whose replies are only added up: to `adding`, in the order asked, each reply as the method's
+    /// [`addend`](Algorithm::addend) times what `adding` says its client counts for. [`sum_by_exchange`](crate::sum_by_exchange)
+    /// does so with single replies; a fleet that adds up elsewhere need not see them.
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort>;
 
     /// The round is over and these clients were heard: they will never be asked to go back behind what `heard` names.
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort>;

@@ -7,12 +7,14 @@ use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
 use crate::cohort::Cohort;
 use crate::exchange::{Desk, carry};
-use crate::fleet::{Asks, Fleet, Wave};
+use crate::fleet::{Asks, Fleet, Heard, Wave};
 use crate::ledger::Direction;
 use crate::moment::Account;
 use crate::record::Excluded;
 use crate::sampling::{Draw, Sampling};
 use crate::seed::{Rng, Seed, Slot};
+use crate::sum::{Adding, Sum};
+use crate::vector::Vector;
 
 /// One attempt at a round: dice, cohorts, and the only door to the clients.
 pub struct Round<'a, A: Algorithm> {
@@ -62,11 +64,22 @@ pub(crate) struct Attempt<S> {
     answered: Vec<ClientId>,
     /// Whose replies of the last exchange were dropped.
     lied: Vec<ClientId>,
+    /// What each client's part in a sum is multiplied by.
+    weights: Vec<[f64; 2]>,
 }
 
 impl<S> Attempt<S> {
     pub(crate) fn new() -> Self {
-        Self { before: None, vouched: None, notes: BTreeMap::new(), excluded: vec![], undo: vec![], answered: vec![], lied: vec![] }
+        Self {
+            before: None,
+            vouched: None,
+            notes: BTreeMap::new(),
+            excluded: vec![],
+            undo: vec![],
+            answered: vec![],
+            lied: vec![],
+            weights: vec![],
+        }
     }
 
     /// Begins another one, from this state of the server.
@@ -82,6 +95,21 @@ impl<S> Attempt<S> {
         for (client, slot) in self.undo.drain(..).rev() {
             account.heard.set(client, slot);
         }
+    }
+
+    /// Where the replies of the next exchange arrive, and what was heard before.
+    fn desk<'d, A: Algorithm<Server = S>>(
+        &mut self,
+        algorithm: &'d A,
+        rules: Rules,
+        to: &Cohort,
+        account: &'d mut Account,
+    ) -> (Desk<'d, A>, &'d Heard) {
+        let mut answered = std::mem::take(&mut self.answered);
+        answered.clear();
+        let Account { model, heard, ledger, breaches, .. } = account;
+        let wary = (to.wary || rules.not_finite == NotFinite::Exclude) && !to.required;
+        (Desk { algorithm, model: *model, ledger, breaches, required: to.required, wary, answered, lied: vec![], bad: None }, heard)
     }
 
     /// Who was heard in the round; somebody may be named twice.
@@ -158,6 +186,17 @@ impl<'a, A: Algorithm> Round<'a, A> {
         self.exchange(to, Asks::Each(&asks), fold)
     }
 
+    /// One ask to a cohort whose replies are only added up: Σ wᵢ cᵢ vᵢ, where wᵢ is the client's weight and the method's
+    /// [`addend`](Algorithm::addend) says what a reply counts for and adds. No single reply is seen.
+    pub fn sum(&mut self, to: &Cohort, ask: A::Ask, weight: impl Fn(ClientId) -> f64) -> Result<Sum, Abort> {
+        self.sum_up(to, &ask, None, |id| [weight(id); 2])
+    }
+
+    /// The same, where the second vectors have weights of their own and are added to `onto`.
+    pub fn sum_onto(&mut self, to: &Cohort, ask: A::Ask, onto: Vector, weights: impl Fn(ClientId) -> [f64; 2]) -> Result<Sum, Abort> {
+        self.sum_up(to, &ask, Some(onto), weights)
+    }
+
     /// An ask to one client, who must answer.
     pub fn ask_one(&mut self, to: ClientId, ask: A::Ask) -> Result<A::Reply, Abort> {
         let mut got = None;
@@ -190,30 +229,39 @@ impl<'a, A: Algorithm> Round<'a, A> {
     }
 
     fn exchange(&mut self, to: &Cohort, asks: Asks<'_, A::Ask>, mut fold: impl FnMut(ClientId, A::Reply)) -> Result<Cohort, Abort> {
+        let slot = self.open(to)?;
+        let (mut desk, heard) = self.attempt.desk(self.algorithm, self.rules, to, self.account);
+        let wave = Wave { to: to.ids(), asks, heard };
+        carry(self.fleet, slot, wave, &mut desk, &mut |position, reply| fold(to.ids()[position], reply))?;
+        let Desk { answered, lied, bad, .. } = desk;
+        self.close(slot, to, answered, lied, bad)
+    }
+
+    fn sum_up(&mut self, to: &Cohort, ask: &A::Ask, onto: Option<Vector>, weights: impl Fn(ClientId) -> [f64; 2]) -> Result<Sum, Abort> {
+        let to = &*self.admitted(to)?;
+        self.account.ledger.book(Direction::Down, ask, to.len() as u64);
+        let slot = self.open(to)?;
+        let mut list = std::mem::take(&mut self.attempt.weights);
+        list.clear();
+        list.extend(to.ids().iter().map(|&id| weights(id)));
+        let (desk, heard) = self.attempt.desk(self.algorithm, self.rules, to, self.account);
+        let mut adding = Adding::new(desk, &list, onto);
+        self.fleet.sum(slot, Wave { to: to.ids(), asks: Asks::Same(ask), heard }, &mut adding)?;
+        let Adding { desk: Desk { answered, lied, bad, .. }, vectors, weight, numbers, .. } = adding;
+        self.attempt.weights = list;
+        let answered = self.close(slot, to, answered, lied, bad)?;
+        Ok(Sum { vectors, weight, numbers, answered })
+    }
+
+    /// Opens an exchange.
+    fn open(&mut self, to: &Cohort) -> Result<Slot, Abort> {
         assert!(self.attempt.before.is_some(), "who has decided asks nobody any more");
         if to.unbounded {
             return Err(Abort::Unbounded);
         }
         let slot = self.slot;
         self.slot.exchange += 1;
-        let mut answered = std::mem::take(&mut self.attempt.answered);
-        answered.clear();
-        let Account { model, heard, ledger, breaches, .. } = &mut *self.account;
-        let mut desk = Desk {
-            algorithm: self.algorithm,
-            model: *model,
-            ledger,
-            breaches,
-            required: to.required,
-            wary: (to.wary || self.rules.not_finite == NotFinite::Exclude) && !to.required,
-            answered,
-            lied: vec![],
-            bad: None,
-        };
-        let wave = Wave { to: to.ids(), asks, heard };
-        carry(self.fleet, slot, wave, &mut desk, &mut |position, reply| fold(to.ids()[position], reply))?;
-        let Desk { answered, lied, bad, .. } = desk;
-        self.close(slot, to, answered, lied, bad)
+        Ok(slot)
     }
 
     /// Closes an exchange: who was heard is on record, and there were enough.

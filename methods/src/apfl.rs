@@ -17,11 +17,13 @@
 //! the client hears and never leaves it. With αᵢ > 0 and without held-out data the mixture tends to the pure local model,
 //! whatever w is: what is learnt together matters only on the way there. αᵢ = 0 is FedAvg.
 
-use motet_core::{Abort, Algorithm, ClientId, Fraction, Misfit, ModelShape, PerClient, Positive, Round, Sampling, Site, Vector, wire};
+use motet_core::{
+    Abort, Addend, Algorithm, ClientId, Fraction, Misfit, ModelShape, PerClient, Positive, Round, Sampling, Site, Vector, wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, refuse_alpha, words};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Adaptive mixtures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,6 +50,7 @@ pub struct Apfl {
 impl Method for Apfl {
     const CARD: Card = Card {
         name: "apfl",
+        reads: Reads::Sums,
         about: "mixtures of the shared model and one of the client's own, both trained at once",
         paper: "Deng, Kamani, Mahdavi 2020",
         parameters: &[
@@ -89,7 +92,7 @@ impl Algorithm for Apfl {
 
     fn round(&self, w: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *w = average(w, &cohort, Weights::Uniform, round)?; // line 7
+        *w = average(w, &cohort, round)?; // line 7
         Ok(())
     }
 
@@ -113,6 +116,10 @@ impl Algorithm for Apfl {
 
     fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
         reply.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Trained) -> Option<Addend<'r>> {
+        Some(reply.addend(Weights::Uniform))
     }
 
     fn shared<'a>(&self, w: &'a Vector, _: ClientId) -> &'a Vector {

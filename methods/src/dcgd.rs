@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
 use crate::parts::{Ask, Curvatures, Iterates, Mixed, Mixture, Regime, Reply, Solve, Start, gather, introduce};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Distributed compressed gradient descent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,6 +56,7 @@ fn theory() -> Rate<Positive> {
 impl Method for Dcgd {
     const CARD: Card = Card {
         name: "dcgd",
+        reads: Reads::Single,
         about: "FLIX with compressed gradients (alpha = 1: compressed gradient descent)",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
         parameters: &[

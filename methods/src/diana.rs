@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
 use crate::parts::{Ask, Curvatures, Iterates, Mixed, Mixture, Regime, Reply, Solve, Start, gather, introduce};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Compressed differences to remembered gradients.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -80,6 +80,7 @@ fn theory() -> Rate<Positive> {
 impl Method for Diana {
     const CARD: Card = Card {
         name: "diana",
+        reads: Reads::Single,
         about: "FLIX with compressed differences to remembered gradients: converges where dcgd has a floor",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022; Mishchenko et al. 2019",
         parameters: &[

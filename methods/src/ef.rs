@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
 use crate::parts::{Ask, Mixture, Reply, Solve, Start, gather, introduce};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Classic error feedback.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,6 +53,7 @@ fn theory() -> Rate<Positive> {
 impl Method for Ef {
     const CARD: Card = Card {
         name: "ef",
+        reads: Reads::Single,
         about: "FLIX with biased compressors (top-k): what was not sent is added to the next gradient",
         paper: "Seide et al. 2014; Stich, Cordonnier, Jaggi 2018",
         parameters: &[

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
 use crate::parts::{Ask, Mixture, Reply, Solve, Start, gather, introduce};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Error feedback by differences.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,6 +51,7 @@ fn theory() -> Rate<Positive> {
 impl Method for Ef21 {
     const CARD: Card = Card {
         name: "ef21",
+        reads: Reads::Single,
         about: "FLIX with biased compressors (top-k) made to converge by remembered gradients",
         paper: "Richtárik, Sokolov, Fatkhullin 2021",
         parameters: &[

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
 use crate::parts::{BatchSize, Clip, Gradients, Simplex, Weighed, cosine, one_target, own_gradient, refuse_target, simplex_of};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Weights by angles.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -63,6 +63,7 @@ fn five() -> Positive {
 impl Method for FedAdp {
     const CARD: Card = Card {
         name: "fedadp",
+        reads: Reads::Single,
         about: "gradients weighted by their angle to the target's (or to the mean)",
         paper: "Wu, Wang 2021",
         parameters: &[

@@ -12,11 +12,11 @@
 //! that of the Moreau envelopes, not the minimiser of 1/n Σ fᵢ. μ = 0 is FedAvg. The paper draws clients by their
 //! numbers of examples and averages plainly; drawing plainly and weighing by examples (`weights`) has the same mean.
 
-use motet_core::{Abort, Algorithm, ClientId, Misfit, ModelShape, NonNegative, Positive, Round, Sampling, Site, Vector};
+use motet_core::{Abort, Addend, Algorithm, ClientId, Misfit, ModelShape, NonNegative, Positive, Round, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Federated averaging with a proximal term.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,6 +43,7 @@ pub struct Fedprox {
 impl Method for Fedprox {
     const CARD: Card = Card {
         name: "fedprox",
+        reads: Reads::Sums,
         about: "federated averaging whose clients are held near the shared model by a proximal term (mu = 0: FedAvg)",
         paper: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith 2020",
         parameters: &[
@@ -72,7 +73,7 @@ impl Algorithm for Fedprox {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, self.weights, round)?; // line 3
+        *x = average(x, &cohort, round)?; // line 3
         Ok(())
     }
 
@@ -88,6 +89,10 @@ impl Algorithm for Fedprox {
 
     fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
         reply.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Trained) -> Option<Addend<'r>> {
+        Some(reply.addend(self.weights))
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

@@ -40,4 +40,4 @@ pub mod sgd_full;
 pub mod sgd_ideal;
 pub mod tawt;
 
-pub use registry::{CARDS, Card, Method, UnknownMethod, Visitor, with};
+pub use registry::{CARDS, Card, Method, Reads, UnknownMethod, Visitor, with};

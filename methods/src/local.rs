@@ -10,7 +10,7 @@ use motet_core::{Abort, Algorithm, ClientId, Misfit, ModelShape, Round, Site, Ve
 use serde::{Deserialize, Serialize};
 
 use crate::parts::Solve;
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Every client on its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -24,6 +24,7 @@ pub struct Local {
 impl Method for Local {
     const CARD: Card = Card {
         name: "local",
+        reads: Reads::Sums,
         about: "pure local models: every client on its own, nothing is sent",
         paper: "the baseline of every comparison",
         parameters: &[(

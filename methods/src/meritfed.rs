@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply, Validation};
 use crate::parts::{BatchSize, Clip, MIRROR, Mirror, VALIDATION, Weighed, one_target, refuse_target, simplex_of};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Merit-weighted gradients for one target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,6 +51,7 @@ pub struct MeritFed {
 impl Method for MeritFed {
     const CARD: Card = Card {
         name: "meritfed",
+        reads: Reads::Single,
         about: "one target's model from everyone's gradients, weighted by what they do for its validation loss",
         paper: "Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: &[

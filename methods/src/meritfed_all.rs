@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply, Validation};
 use crate::parts::{BatchSize, Clip, Gradients, MIRROR, Mirror, Search, Simplex, VALIDATION, Weighed, simplex_of};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Merit-weighted gradients for every client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -93,6 +93,7 @@ impl Friends {
 impl Method for MeritFedAll {
     const CARD: Card = Card {
         name: "meritfed-all",
+        reads: Reads::Single,
         about: "MeritFed with every client as a target: a model each, all in one round of messages",
         paper: "after Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: &[

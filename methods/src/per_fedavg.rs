@@ -19,11 +19,11 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Abort, Algorithm, ClientId, Misfit, ModelShape, Positive, Round, Rows, Sampling, Site, Vector};
+use motet_core::{Abort, Addend, Algorithm, ClientId, Misfit, ModelShape, Positive, Round, Rows, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{BatchSize, Train, Trained, Weights, average, rows, words};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// One step of adaptation, federated.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -80,6 +80,7 @@ pub enum Variant {
 impl Method for PerFedavg {
     const CARD: Card = Card {
         name: "per-fedavg",
+        reads: Reads::Sums,
         about: "a shared model from which one gradient step is a good personal one",
         paper: "Fallah, Mokhtari, Ozdaglar 2020",
         parameters: &[
@@ -150,7 +151,7 @@ impl Algorithm for PerFedavg {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, self.weights, round)?; // line 6
+        *x = average(x, &cohort, round)?; // line 6
         Ok(())
     }
 
@@ -165,6 +166,10 @@ impl Algorithm for PerFedavg {
 
     fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
         reply.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Trained) -> Option<Addend<'r>> {
+        Some(reply.addend(self.weights))
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

@@ -17,11 +17,11 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Abort, Algorithm, ClientId, Meter, Misfit, ModelShape, Positive, Round, Rows, Sampling, Site, Vector};
+use motet_core::{Abort, Addend, Algorithm, ClientId, Meter, Misfit, ModelShape, Positive, Round, Rows, Sampling, Site, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average, words};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Moreau envelopes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,6 +62,7 @@ fn one() -> Positive {
 impl Method for Pfedme {
     const CARD: Card = Card {
         name: "pfedme",
+        reads: Reads::Sums,
         about: "the shared model descends on Moreau envelopes, clients deploy proximal points",
         paper: "Dinh, Tran, Nguyen 2020",
         parameters: &[
@@ -106,7 +107,7 @@ impl Algorithm for Pfedme {
 
     fn round(&self, w: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        let mean = average(w, &cohort, Weights::Uniform, round)?;
+        let mean = average(w, &cohort, round)?;
         *w = Vector::mix(*self.beta, &mean, w); // line 5
         Ok(())
     }
@@ -123,6 +124,10 @@ impl Algorithm for Pfedme {
 
     fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
         reply.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Trained) -> Option<Addend<'r>> {
+        Some(reply.addend(Weights::Uniform))
     }
 
     fn shared<'a>(&self, w: &'a Vector, _: ClientId) -> &'a Vector {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::parts::questions::{Ask, Places, Reply};
 use crate::parts::robust::{AGGREGATORS, Aggregator};
 use crate::parts::{BatchSize, Clip, gather_gradients, refuse_target};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Everyone counts the same.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,6 +41,7 @@ pub struct SgdFull {
 impl Method for SgdFull {
     const CARD: Card = Card {
         name: "sgd-full",
+        reads: Reads::Single,
         about: "one target's model from the plain or robust mean of everyone's gradients",
         paper: "the baseline of Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: &[

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
 use crate::parts::{BatchSize, Clip, Gradients, Weighed, cosine, one_target, own_gradient, refuse_target, simplex_of};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Weights by cosines.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,6 +43,7 @@ pub struct Tawt {
 impl Method for Tawt {
     const CARD: Card = Card {
         name: "tawt",
+        reads: Reads::Single,
         about: "gradients weighted by a running product of their cosines with the target's",
         paper: "Chen, Crammer, He, Roth, Su 2021",
         parameters: &[

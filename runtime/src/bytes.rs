@@ -1,6 +1,9 @@
 //! Clients that see only bytes: the network without the sockets.
 
-use motet_core::{Abort, Algorithm, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Vector, Wave, Wire, whole};
+use motet_core::{
+    Abort, Adding, Algorithm, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Vector, Wave, Wire, sum_by_exchange,
+    whole,
+};
 
 /// Encodes every message and score on one side and decodes it on the other.
 pub struct Bytes<A: Algorithm> {
@@ -47,6 +50,10 @@ impl<A: Algorithm> Fleet<A> for Bytes<A> {
             }
         }
         Ok(())
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        sum_by_exchange(self, slot, wave, adding)
     }
 
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {

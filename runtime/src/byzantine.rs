@@ -1,7 +1,8 @@
 //! A fleet some of whose clients lie.
 
 use motet_core::{
-    Abort, Algorithm, Answer, ClientId, Fleet, Heard, Liars, Probe, Purpose, Received, Roster, Score, Seed, Slot, Vector, Wave, Wire,
+    Abort, Adding, Algorithm, Answer, ClientId, Fleet, Heard, Liars, Probe, Purpose, Received, Roster, Score, Seed, Slot, Vector, Wave,
+    Wire, sum_by_exchange,
 };
 
 /// Any fleet, with the replies of some clients rewritten on the way back. Some attacks look at what the others send: a
@@ -57,6 +58,14 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Byzantine<F> {
             each(id, Ok(Answer::new(reply, answer.work)));
         }
         Ok(())
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        // Lies are told before anything is added.
+        if self.liars.is_some() {
+            return sum_by_exchange(self, slot, wave, adding);
+        }
+        self.inner.sum(slot, wave, adding)
     }
 
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {

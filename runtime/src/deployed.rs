@@ -1,6 +1,9 @@
 //! A fleet on devices that are slow, away or unreliable, and the clock of their deployment.
 
-use motet_core::{Abort, Algorithm, Asks, ClientId, Devices, Fleet, Heard, Probe, Received, Roster, Score, Seed, Slot, Wave, Wire, Work};
+use motet_core::{
+    Abort, Adding, Algorithm, Asks, ClientId, Devices, Fleet, Heard, Probe, Received, Roster, Score, Seed, Slot, Wave, Wire, Work,
+    sum_by_exchange,
+};
 
 /// Any fleet, as it would be on some devices. Time passes by what is sent and computed, not by this machine's clock: an
 /// exchange lasts until the slowest client that is waited for has answered. Measuring takes no time.
@@ -71,6 +74,14 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Deployed<F> {
         }
         self.seconds += slowest;
         Ok(())
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        // Each reply takes its own time, and some are lost before they are added.
+        if self.devices.is_some() {
+            return sum_by_exchange(self, slot, wave, adding);
+        }
+        self.inner.sum(slot, wave, adding)
     }
 
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {

@@ -1,6 +1,6 @@
 //! Everyone on this thread: the reference the others are compared with.
 
-use motet_core::{Abort, Algorithm, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Wave};
+use motet_core::{Abort, Adding, Algorithm, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Wave, sum_by_exchange};
 
 /// Serves one client after the other.
 pub struct Inline<A: Algorithm> {
@@ -30,6 +30,10 @@ impl<A: Algorithm> Fleet<A> for Inline<A> {
             }
         }
         Ok(())
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        sum_by_exchange(self, slot, wave, adding)
     }
 
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {

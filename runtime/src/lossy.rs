@@ -1,6 +1,8 @@
 //! Loses replies after the clients did their work.
 
-use motet_core::{Abort, Algorithm, ClientId, Fleet, Heard, Probe, Purpose, Received, Roster, Score, Seed, Slot, Wave};
+use motet_core::{
+    Abort, Adding, Algorithm, ClientId, Fleet, Heard, Probe, Purpose, Received, Roster, Score, Seed, Slot, Wave, sum_by_exchange,
+};
 
 /// Any fleet, with a share of its replies lost on the way back.
 ///
@@ -37,6 +39,14 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Lossy<F> {
                 each(id, received);
             }
         })
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        // What is lost is lost before it is added.
+        if self.share > 0.0 {
+            return sum_by_exchange(self, slot, wave, adding);
+        }
+        self.inner.sum(slot, wave, adding)
     }
 
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use motet_core::{Abort, Algorithm, Asks, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Vector, Wave};
+use motet_core::{
+    Abort, Adding, Algorithm, Asks, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Vector, Wave, sum_by_exchange,
+};
 
 use crate::pool::Pool;
 
@@ -57,6 +59,10 @@ impl<A: Algorithm> Fleet<A> for Threads<A> {
             Err(error) => failed = failed.take().or(Some(error)),
         });
         failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        sum_by_exchange(self, slot, wave, adding)
     }
 
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {

@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use motet_core::{
-    Abort, Algorithm, ClientId, Fleet, Heard, Host, Memo, Plan, Population, Probe, Received, Rhythm, Roster, Score, Seed, Shard, Slot,
-    Vector, Wave, train,
+    Abort, Adding, Algorithm, ClientId, Fleet, Heard, Host, Memo, Plan, Population, Probe, Received, Rhythm, Roster, Score, Seed, Shard,
+    Slot, Vector, Wave, train,
 };
 use motet_methods::Method;
 use motet_methods::flix::Flix;
@@ -217,6 +217,11 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Stopwatch<F> {
         self.laps.push(Instant::now());
         self.inner.exchange(slot, wave, each)
     }
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        self.laps.push(Instant::now());
+        self.inner.sum(slot, wave, adding)
+    }
+
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
         self.inner.settled(clients, heard)
     }

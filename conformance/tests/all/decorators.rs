@@ -1,7 +1,7 @@
 //! Fleets around fleets.
 
 use motet_conformance::{Knock, Knocked, Knocking, Witness, forwards_everything};
-use motet_core::{Abort, ClientId, Fleet, Heard, Probe, Received, Roster, Score, Seed, Slot, Wave};
+use motet_core::{Abort, Adding, ClientId, Fleet, Heard, Probe, Received, Roster, Score, Seed, Slot, Wave, sum_by_exchange};
 use motet_runtime::{Byzantine, Deployed, Lossy};
 
 #[test]
@@ -33,6 +33,9 @@ impl Fleet<Knocking> for Forgetful {
             }
         })
     }
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, Knock>, adding: &mut Adding<'_, Knocking>) -> Result<(), Abort> {
+        if self.forgets == "sum" { sum_by_exchange(self, slot, wave, adding) } else { self.inner.sum(slot, wave, adding) }
+    }
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
         if self.forgets == "settled" { Ok(()) } else { self.inner.settled(clients, heard) }
     }
@@ -47,7 +50,7 @@ impl Fleet<Knocking> for Forgetful {
 #[test]
 fn a_decorator_that_forgets_one_thing_is_caught() {
     assert_eq!(forwards_everything(|inner| Forgetful { inner, forgets: "nothing" }), Ok(()));
-    for forgets in ["roster", "is_there", "exchange", "settled", "elapsed", "probe"] {
+    for forgets in ["roster", "is_there", "exchange", "sum", "settled", "elapsed", "probe"] {
         let said = forwards_everything(|inner| Forgetful { inner, forgets }).unwrap_err();
         assert!(said.starts_with(forgets), "{forgets}: {said}");
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use motet_conformance::{
     AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryMoment, JudgesTheUnseen, ProbesChangeNothing, SeedDecides,
-    SurvivesBreaches, SurvivesLoss, ZeroRounds, parameters_are_described, uncited_lines,
+    SurvivesBreaches, SurvivesLoss, ZeroRounds, parameters_are_described, reads_as_its_card_says, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
 
@@ -79,6 +79,24 @@ impl Visitor for Described {
 #[test]
 fn cards_describe_every_parameter() {
     every_method(|| Box::new(|card| visit(card, Described)));
+}
+
+struct AsItSays;
+
+impl Visitor for AsItSays {
+    type Out = Result<(), String>;
+    fn visit<M: Method>(self, method: M) -> Self::Out {
+        reads_as_its_card_says(method)
+    }
+}
+
+#[test]
+fn methods_read_sums_or_single_vectors_as_their_cards_say() {
+    every_method(|| Box::new(|card| visit(card, AsItSays)));
+    // Those of either kind, in the other one.
+    for more in [r#"{"alpha":0.5,"start":"one-shot"}"#, r#"{"alpha":0.5,"compressor":{"kind":"rand-k","k":0.5}}"#] {
+        with("scafflix", &mut serde_json::Deserializer::from_str(more), AsItSays).unwrap().unwrap().unwrap();
+    }
 }
 
 #[test]

@@ -7,7 +7,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Setting, Steps, parameters};
-use crate::registry::Card;
+use crate::registry::{Card, Reads};
+
+/// What the three read of replies.
+pub(crate) const READS: Reads = Reads::BySetting("sums, but for the local optima of start = \"one-shot\" and what a compressor sends");
 
 /// What tells the three methods apart.
 pub trait Kind: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -32,6 +35,7 @@ pub struct Personal {
 impl Kind for Personal {
     const CARD: Card = Card {
         name: "scafflix",
+        reads: READS,
         about: "local training with control variates on FLIX mixtures: both accelerate communication",
         paper: "Yi, Condat, Richtárik 2023",
         parameters: parameters![
