@@ -74,7 +74,7 @@ pub use sampling::Sampling;
 pub use seed::{Noise, Purpose, Rng, Seed, Slot};
 pub use site::{Meter, Site, Work};
 pub use store::{Store, StoreError};
-pub use sum::{Addend, Adding, Sum, sum_by_exchange};
+pub use sum::{Addend, Adding, Partial, Sent, Sum, sum_by_exchange};
 pub use train::{Plan, Reference, Rhythm, Stop, Trained, train, train_from};
 pub use train_error::TrainError;
 pub use tuning::{Trial, Tried, Tuning};

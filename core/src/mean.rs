@@ -85,6 +85,15 @@ impl Mean {
         }
     }
 
+    /// What another mean holds, too.
+    pub(crate) fn merge(&mut self, other: Mean) {
+        if let Some(sum) = &other.sum {
+            self.sum().axpy(1.0, sum);
+            self.named = Named::All;
+        }
+        self.weight += other.weight;
+    }
+
     /// Σ wᵢ so far.
     pub fn weight(&self) -> f64 {
         self.weight

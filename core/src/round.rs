@@ -13,7 +13,7 @@ use crate::moment::Account;
 use crate::record::Excluded;
 use crate::sampling::{Draw, Sampling};
 use crate::seed::{Rng, Seed, Slot};
-use crate::sum::{Adding, Sum};
+use crate::sum::{Adding, Partial, Sum};
 use crate::vector::Vector;
 
 /// One attempt at a round: dice, cohorts, and the only door to the clients.
@@ -247,7 +247,7 @@ impl<'a, A: Algorithm> Round<'a, A> {
         let (desk, heard) = self.attempt.desk(self.algorithm, self.rules, to, self.account);
         let mut adding = Adding::new(desk, &list, onto);
         self.fleet.sum(slot, Wave { to: to.ids(), asks: Asks::Same(ask), heard }, &mut adding)?;
-        let Adding { desk: Desk { answered, lied, bad, .. }, vectors, weight, numbers, .. } = adding;
+        let Adding { desk: Desk { answered, lied, bad, .. }, so_far: Partial { vectors, weight, numbers }, .. } = adding;
         self.attempt.weights = list;
         let answered = self.close(slot, to, answered, lied, bad)?;
         Ok(Sum { vectors, weight, numbers, answered })
@@ -285,7 +285,8 @@ impl<'a, A: Algorithm> Round<'a, A> {
         }
         let numbers = (answered.len() + lied.len()) as f64;
         self.attempt.lied = lied;
-        if answered.is_empty() && !to.is_empty() || numbers < self.rules.quorum * to.len() as f64 {
+        let lacking = to.required && answered.len() < to.len();
+        if lacking || answered.is_empty() && !to.is_empty() || numbers < self.rules.quorum * to.len() as f64 {
             return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
         }
         let cohort = to.only(&answered);

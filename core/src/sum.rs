@@ -5,13 +5,16 @@
 //! multiplied by is known before it answers.
 
 use crate::abort::Abort;
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, ClientId};
 use crate::averaged::Averaged;
 use crate::cohort::Cohort;
 use crate::exchange::{Desk, carry};
+use crate::fit::{ModelShape, ReplyError};
 use crate::fleet::{Fleet, Wave};
+use crate::ledger::{Direction, Traffic};
 use crate::mean::Mean;
 use crate::seed::Slot;
+use crate::site::Work;
 use crate::update::Update;
 use crate::vector::Vector;
 
@@ -112,25 +115,23 @@ impl Sum {
     }
 }
 
-/// A sum on its way: what a [`Fleet`] is handed to add to.
-pub struct Adding<'a, A: Algorithm> {
-    pub(crate) desk: Desk<'a, A>,
-    /// wᵢ by position in the wave, for the first and the second vectors.
-    pub(crate) weights: &'a [[f64; 2]],
+/// Part of a sum, such as that over the clients of one machine.
+#[derive(Clone, Debug)]
+pub struct Partial {
     pub(crate) vectors: [Mean; 2],
     pub(crate) weight: f64,
     pub(crate) numbers: [f64; 2],
 }
 
-impl<'a, A: Algorithm> Adding<'a, A> {
-    pub(crate) fn new(desk: Desk<'a, A>, weights: &'a [[f64; 2]], onto: Option<Vector>) -> Self {
-        let empty = Mean::of(desk.model);
-        let second = onto.map_or_else(|| empty.clone(), Mean::onto);
-        Self { desk, weights, vectors: [empty, second], weight: 0.0, numbers: [0.0; 2] }
+impl Partial {
+    /// Nothing yet, of models of this shape.
+    pub fn empty(model: ModelShape) -> Self {
+        Self { vectors: [Mean::of(model), Mean::of(model)], weight: 0.0, numbers: [0.0; 2] }
     }
 
-    fn add(weights: [f64; 2], addend: &Addend<'_>, vectors: &mut [Mean; 2], weight: &mut f64, numbers: &mut [f64; 2]) {
-        for ((sum, term), w) in vectors.iter_mut().zip(&addend.vectors).zip(weights) {
+    /// One more reply, whose first and second vectors have these weights.
+    pub fn add(&mut self, weights: [f64; 2], addend: &Addend<'_>) {
+        for ((sum, term), w) in self.vectors.iter_mut().zip(&addend.vectors).zip(weights) {
             match term {
                 Some(Term::Vector(v)) => sum.add(w * addend.count, v),
                 Some(Term::Update(u)) => sum.add_update(w * addend.count, u),
@@ -138,14 +139,87 @@ impl<'a, A: Algorithm> Adding<'a, A> {
             }
         }
         let counts = weights[0] * addend.count;
-        *weight += counts;
-        for (sum, number) in numbers.iter_mut().zip(addend.numbers) {
+        self.weight += counts;
+        for (sum, number) in self.numbers.iter_mut().zip(addend.numbers) {
             match number {
                 Some(Number::Weighted(value)) => *sum += counts * value,
                 Some(Number::Plain(value)) => *sum += value,
                 None => {}
             }
         }
+    }
+
+    /// Both together.
+    pub fn merge(&mut self, other: Partial) {
+        self.vectors.iter_mut().zip(other.vectors).for_each(|(sum, part)| sum.merge(part));
+        self.weight += other.weight;
+        self.numbers.iter_mut().zip(other.numbers).for_each(|(sum, part)| *sum += part);
+    }
+}
+
+/// What one client sent for a sum that the fleet added up by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Whose.
+    pub client: ClientId,
+    /// What it computed.
+    pub work: Work,
+    /// Name of the message, the ledger's key.
+    pub kind: &'static str,
+    /// What it cost to send.
+    pub traffic: Traffic,
+}
+
+/// A sum on its way: what a [`Fleet`] is handed to add to.
+pub struct Adding<'a, A: Algorithm> {
+    pub(crate) desk: Desk<'a, A>,
+    weights: &'a [[f64; 2]],
+    pub(crate) so_far: Partial,
+}
+
+impl<'a, A: Algorithm> Adding<'a, A> {
+    pub(crate) fn new(desk: Desk<'a, A>, weights: &'a [[f64; 2]], onto: Option<Vector>) -> Self {
+        let mut so_far = Partial::empty(desk.model);
+        if let Some(onto) = onto {
+            so_far.vectors[1] = Mean::onto(onto);
+        }
+        Self { desk, weights, so_far }
+    }
+
+    /// wᵢ by position in the wave, for the first and the second vectors: known before anybody answers.
+    pub fn weights(&self) -> &'a [[f64; 2]] {
+        self.weights
+    }
+
+    /// The shape of the vectors.
+    pub fn model(&self) -> ModelShape {
+        self.desk.model
+    }
+
+    /// Must everyone of the wave be in the sum?
+    pub fn is_required(&self) -> bool {
+        self.desk.required
+    }
+
+    /// Both halves of the method: what fits, and what a reply adds.
+    pub fn algorithm(&self) -> &'a A {
+        self.desk.algorithm
+    }
+
+    /// Takes in what the fleet added up by itself, over these clients, in the order of the wave. That numbers are finite is seen to
+    /// when the server has used them: a sum tells nobody's lie.
+    pub fn absorb(&mut self, part: Partial, over: impl IntoIterator<Item = Sent>) {
+        self.so_far.merge(part);
+        for Sent { client, work, kind, traffic } in over {
+            self.desk.ledger.book_traffic(Direction::Up, kind, traffic, 1);
+            self.desk.ledger.book_work(work);
+            self.desk.answered.push(client);
+        }
+    }
+
+    /// A client sent what cannot be added: its part is not in the sum.
+    pub fn breach(&mut self, slot: Slot, client: ClientId, error: &ReplyError) {
+        self.desk.breaches.add(slot.round, client, error.to_string());
     }
 }
 
@@ -156,10 +230,10 @@ pub fn sum_by_exchange<A: Algorithm, F: Fleet<A> + ?Sized>(
     wave: Wave<'_, A::Ask>,
     adding: &mut Adding<'_, A>,
 ) -> Result<(), Abort> {
-    let Adding { desk, weights, vectors, weight, numbers } = adding;
+    let Adding { desk, weights, so_far } = adding;
     let algorithm = desk.algorithm;
     carry(fleet, slot, wave, desk, &mut |position, reply| {
         let addend = algorithm.addend(&reply).expect("a method sums only what it can add");
-        Adding::<A>::add(weights[position], &addend, vectors, weight, numbers);
+        so_far.add(weights[position], &addend);
     })
 }

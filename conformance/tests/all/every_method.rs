@@ -4,7 +4,7 @@ use std::path::Path;
 
 use motet_conformance::{
     AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryMoment, JudgesTheUnseen, ProbesChangeNothing, SeedDecides,
-    SurvivesBreaches, SurvivesLoss, ZeroRounds, parameters_are_described, reads_as_its_card_says, uncited_lines,
+    SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds, parameters_are_described, reads_as_its_card_says, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
 
@@ -40,6 +40,11 @@ fn lost_replies_do_no_harm() {
 #[test]
 fn replies_that_break_the_protocol_do_no_harm() {
     keeps(SurvivesBreaches);
+}
+
+#[test]
+fn sums_may_be_added_up_elsewhere() {
+    keeps(SumsElsewhere);
 }
 
 #[test]
