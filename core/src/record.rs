@@ -37,6 +37,9 @@ pub struct Row {
     /// Whose replies since the last row were not numbers and were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded: Vec<Excluded>,
+    /// Replies since the last row that broke the protocol and counted as silence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breaches: Vec<Breach>,
     /// Seconds since the start on the problem's devices, where it has any.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "json_number::optional")]
     pub deployed: Option<f64>,
@@ -53,6 +56,20 @@ wire! {
         pub round: u64,
         /// Whose.
         pub client: u32,
+    }
+}
+
+wire! {
+    /// A reply that broke the protocol: bytes that are no reply, or one that does not fit what was asked. It counted as
+    /// silence; after the third, the client is asked no more.
+    #[derive(PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Breach {
+        /// In this round.
+        pub round: u64,
+        /// Whose.
+        pub client: u32,
+        /// What was wrong.
+        pub reason: String,
     }
 }
 

@@ -123,7 +123,7 @@ pub(crate) struct Live<M: Method> {
 impl<M: Method> Live<M> {
     pub(crate) fn open(method: Arc<M>, ground: Ground<'_>) -> io::Result<Self> {
         let Ground { problem, memo, pool, seed, states, disturbed } = ground;
-        let mut now = Moment::before(method.server(problem.start.clone()));
+        let mut now = Moment::before(&*method, problem.start.clone());
         let (states, store) = match states {
             States::Sized(sizes) => {
                 let states = Asleep::found(&[], None, u64::MAX)?;
@@ -163,7 +163,7 @@ impl<M: Method> Session for Live<M> {
 
     fn gradient2(&self, client: ClientId, x: &Vector) -> f64 {
         let look = Look { gradient: true, ..Look::default() };
-        let score = self.host.score(client, self.now.heard.of(client), 0, x, None, look).ok().flatten();
+        let score = self.host.score(client, self.now.account.heard.of(client), 0, x, None, look).ok().flatten();
         score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2())
     }
 
@@ -172,7 +172,7 @@ impl<M: Method> Session for Live<M> {
         let mut keeper = Erased::<M> { to: checkpoints, states: &self.states };
         let Trained { server, heard, ledger, rounds, outcome } =
             train_from(&*self.method, begin, plan, &mut self.fleet, sink, &mut keeper)?;
-        (self.now.server, self.now.heard, self.now.next) = (server, heard.clone(), rounds + 1);
+        (self.now.server, self.now.account.heard, self.now.next) = (server, heard.clone(), rounds + 1);
         Ok(Ended { heard, ledger, rounds, outcome })
     }
 
@@ -180,7 +180,7 @@ impl<M: Method> Session for Live<M> {
         let (method, now) = (&self.method, &self.now);
         let shared = |id: ClientId| method.shared(&now.server, id);
         let round = now.next.saturating_sub(1);
-        self.fleet.probe(&Probe { round, to, shared: &shared, heard: &now.heard, look, reference: None }, each)
+        self.fleet.probe(&Probe { round, to, shared: &shared, heard: &now.account.heard, look, reference: None }, each)
     }
 
     fn shared(&self, client: ClientId) -> Vector {

@@ -5,7 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Heard, Merit, Probe, Roster, Row, Score, Sink, Slot, Wave};
+use motet_core::{Abort, Adding, Algorithm, ClientId, Fleet, Heard, Merit, Probe, Received, Roster, Row, Score, Sink, Slot, Wave};
 
 use crate::observer::{Event, Observer};
 use crate::recorders::Recorder;
@@ -24,9 +24,13 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         self.inner.is_there(slot, client)
     }
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.inner.exchange(slot, wave, each)
     }
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        self.inner.sum(slot, wave, adding)
+    }
+
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
         self.inner.settled(clients, heard)
     }
@@ -85,5 +89,15 @@ impl Sink for RowSink<'_> {
         self.recorder.borrow_mut().merit(merit)?;
         self.merits.push(merit.clone());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fleet_that_is_timed_forwards_everything() {
+        motet_conformance::forwards_everything(|inner| Timed { inner, probing: Rc::default() }).unwrap();
     }
 }
