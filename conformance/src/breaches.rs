@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Adding, Answer, ClientId, Fleet, Heard, Host, Memo, Message, Outcome, Plan, Population, Precision, Probe, Received, Roster, Row,
-    Score, Seed, Slot, Study, Vector, Wave, Wire, sum_by_exchange, whole,
+    Abort, Adding, Answer, ClientId, Fleet, Host, LastReplies, Memo, Message, Outcome, Plan, Population, Precision, Probe, Received,
+    Roster, Row, Score, Seed, Slot, Study, Vector, Wave, Wire, sum_by_exchange, whole,
 };
 use motet_runtime::{Inline, Memory};
 
@@ -206,8 +206,8 @@ impl<A: Study, F: Fleet<A>> Fleet<A> for Tampered<F, A::Reply> {
         self.inner.sum(slot, wave, adding)
     }
 
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
-        self.inner.settled(clients, heard)
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
+        self.inner.round_closed(clients, heard)
     }
     fn elapsed(&mut self) -> f64 {
         self.inner.elapsed()

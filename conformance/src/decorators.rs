@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Addend, Adding, Algorithm, Answer, Asks, ClientId, Deployment, Fleet, Heard, Look, Misfit, ModelShape, Plan, Probe, Received,
-    ReplyError, Rhythm, Roster, Round, Score, Seed, Site, Slot, Study, Vector, Wave, Work, message, train,
+    Abort, Addend, Adding, Algorithm, Answer, Asks, ClientId, Deployment, Fleet, LastReplies, Misfit, ModelShape, Plan, Probe,
+    ProbeRequest, Received, ReplyError, Rhythm, Roster, Round, Score, Seed, Site, Slot, Study, Vector, Wave, Work, message, train,
 };
 
 message! {
@@ -86,8 +86,8 @@ impl Fleet<Knocking> for Witness {
         self.told.borrow_mut().push(format!("sum {} {:?}", slot.round, wave.to));
         Ok(())
     }
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, _: &Heard) -> Result<(), Abort> {
-        self.told.borrow_mut().push(format!("settled {:?}", clients.collect::<Vec<_>>()));
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, _: &LastReplies) -> Result<(), Abort> {
+        self.told.borrow_mut().push(format!("round_closed {:?}", clients.collect::<Vec<_>>()));
         Ok(())
     }
     fn elapsed(&mut self) -> f64 {
@@ -107,15 +107,15 @@ pub fn forwards_everything<F: Fleet<Knocking>>(wrap: impl FnOnce(Witness) -> F) 
     let expect = |what: &str, holds: bool| if holds { Ok(()) } else { Err(format!("{what} is not forwarded")) };
     expect("roster", fleet.roster() == witness.roster())?;
     expect("is_there", fleet.is_there(SLOT, CLIENTS[0]) && !fleet.is_there(SLOT, CLIENTS[1]))?;
-    let (heard, mut came) = (Heard::default(), vec![]);
+    let (heard, mut came) = (LastReplies::default(), vec![]);
     let wave = Wave { to: &CLIENTS, asks: Asks::Same(&Knock {}), heard: &heard };
     let mut each = |id: ClientId, received: Received<Knocked>| came.push((id, received.map(|answer| answer.reply.by)));
     fleet.exchange(SLOT, wave, &mut each).map_err(|e| e.to_string())?;
     expect("exchange", came == [(CLIENTS[0], Ok(4)), (CLIENTS[1], Err(ReplyError::LeftOver(1))), (CLIENTS[2], Ok(9))])?;
-    fleet.settled(&mut CLIENTS.into_iter(), &heard).map_err(|e| e.to_string())?;
+    fleet.round_closed(&mut CLIENTS.into_iter(), &heard).map_err(|e| e.to_string())?;
     expect("elapsed", fleet.elapsed() == 2.5)?;
     let (x, mut losses) = (Vector::from(vec![0.0]), vec![]);
-    let probe = Probe { round: 1, to: &CLIENTS, shared: &|_| &x, heard: &heard, look: Look::default(), reference: None };
+    let probe = Probe { round: 1, to: &CLIENTS, shared: &|_| &x, heard: &heard, look: ProbeRequest::default(), reference: None };
     fleet.probe(&probe, &mut |_, score| losses.push(score.loss)).map_err(|e| e.to_string())?;
     expect("probe", losses == [4.0, 2.0, 9.0])?;
     // A round that asks for a sum; that nobody is in it ends the run, which is not the point.
@@ -124,7 +124,7 @@ pub fn forwards_everything<F: Fleet<Knocking>>(wrap: impl FnOnce(Witness) -> F) 
     let told = [
         format!("exchange {SLOT:?} {CLIENTS:?}"),
         format!("sum 1 {CLIENTS:?}"),
-        format!("settled {CLIENTS:?}"),
+        format!("round_closed {CLIENTS:?}"),
         format!("probe {CLIENTS:?}"),
     ];
     for told in told {

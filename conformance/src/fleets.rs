@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Adding, Answer, ClientId, Fleet, Heard, Host, Outcome, Plan, Probe, Received, Roster, Score, Seed, Slot, Study, Wave, Wire,
-    sum_by_exchange,
+    Abort, Adding, Answer, ClientId, Fleet, Host, LastReplies, Outcome, Plan, Probe, Received, Roster, Score, Seed, Slot, Study, Wave,
+    Wire, sum_by_exchange,
 };
 use motet_runtime::{Bytes, Frozen, Inline, Lossy, Memory, Pool, Threads};
 
@@ -101,7 +101,7 @@ impl<A: Study> Fleet<A> for Stutter<A> {
         sum_by_exchange(self, slot, wave, adding)
     }
 
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
         for id in clients {
             self.host.settle(id, heard.of(id))?;
         }

@@ -31,7 +31,7 @@ pub use fleets::{AskingTwiceIsAskingOnce, EqualOnAllFleets, SurvivesLoss};
 pub use header::{Uncited, uncited_lines};
 pub use reads::reads_as_its_card_says;
 pub use reduced::SumsElsewhere;
-pub use resume::GoesOnFromEveryMoment;
+pub use resume::GoesOnFromEveryRound;
 pub use runs::{JudgesTheUnseen, ProbesChangeNothing, SeedDecides, ZeroRounds};
 pub use trial::{Trial, trials};
 
@@ -74,7 +74,7 @@ pub fn examine<A: Study + Clone>(method: &A) -> Result<(), Broken> {
     everywhere(&SurvivesLoss, &method)?;
     everywhere(&SurvivesBreaches, &method)?;
     everywhere(&SumsElsewhere, &method)?;
-    everywhere(&GoesOnFromEveryMoment, &method)?;
+    everywhere(&GoesOnFromEveryRound, &method)?;
     everywhere(&ZeroRounds, &method)?;
     everywhere(&SeedDecides, &method)?;
     everywhere(&ProbesChangeNothing, &method)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use motet_core::{Abort, Adding, ClientId, Fleet, Heard, Outcome, Probe, Received, Roster, Score, Seed, Slot, Study, Wave, Wire};
+use motet_core::{Abort, Adding, ClientId, Fleet, LastReplies, Outcome, Probe, Received, Roster, Score, Seed, Slot, Study, Wave, Wire};
 use motet_methods::Method;
 
 use crate::trial::Traces;
@@ -59,8 +59,8 @@ impl<A: Study, F: Fleet<A>> Fleet<A> for SumsOnly<F> {
     fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
         self.inner.sum(slot, wave, adding)
     }
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
-        self.inner.settled(clients, heard)
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
+        self.inner.round_closed(clients, heard)
     }
     fn elapsed(&mut self) -> f64 {
         self.inner.elapsed()

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Adding, ClientId, Fleet, Heard, Message, Misfit, Outcome, Partial, Probe, Received, ReplyError, Roster, Score, Seed, Sent, Slot,
-    Study, Traffic, Wave, Wire,
+    Abort, Adding, ClientId, Fleet, LastReplies, Message, Misfit, Outcome, Partial, Probe, Received, ReplyError, Roster, Score, Seed, Sent,
+    Slot, Study, Traffic, Wave, Wire,
 };
 
 use crate::{Check, Trial};
@@ -75,8 +75,8 @@ impl<A: Study, F: Fleet<A>> Fleet<A> for Reduced<F> {
         wrong.iter().for_each(|(id, error)| adding.breach(slot, *id, error));
         Ok(())
     }
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
-        self.inner.settled(clients, heard)
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
+        self.inner.round_closed(clients, heard)
     }
     fn elapsed(&mut self) -> f64 {
         self.inner.elapsed()

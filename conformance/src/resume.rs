@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Keeper, Kept, Moment, Next, Reader, Row, Seed, Study, Vector, Wire, train_from};
+use motet_core::{AfterRound, Checkpointer, ClientVersions, Reader, Row, RunState, Seed, Study, Vector, Wire, train_from};
 use motet_runtime::{Disk, Inline};
 
 use crate::trial::Traces;
@@ -13,11 +13,11 @@ use crate::{Check, Trial};
 /// Cut after any round, with the round after it already on its way: what is found on disk leads to the rows, the states
 /// and the bills of a run that nobody disturbed.
 #[derive(Clone, Copy, Debug)]
-pub struct GoesOnFromEveryMoment;
+pub struct GoesOnFromEveryRound;
 
 const SEED: Seed = Seed(7);
 
-impl Check for GoesOnFromEveryMoment {
+impl Check for GoesOnFromEveryRound {
     fn holds<A: Study>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
         let plan = trial.plan(SEED);
         let undisturbed = trial.traces(method, &plan, &mut trial.inline(method, SEED))?;
@@ -36,10 +36,10 @@ impl Check for GoesOnFromEveryMoment {
 fn cut_and_resume<A: Study>(method: &Arc<A>, trial: &Trial, cut: u64, path: &Path) -> Result<Traces, String> {
     let said = |e: &dyn std::fmt::Debug| format!("{e:?}");
     let plan = trial.plan(SEED);
-    let disk = Arc::new(Disk::<Kept<A::Client>>::create(path, 0).map_err(|e| said(&e))?);
+    let disk = Arc::new(Disk::<ClientVersions<A::Client>>::create(path, 0).map_err(|e| said(&e))?);
     let mut keeper = Cut { after: cut, disk: Arc::clone(&disk), saved: None };
     let mut rows: Vec<Row> = vec![];
-    let start = || Moment::before(&**method, Vector::from(vec![0.0; trial.dim]));
+    let start = || RunState::before(&**method, Vector::from(vec![0.0; trial.dim]));
     let mut fleet = Inline::new(trial.host(method, disk, SEED));
     let cut_run = train_from(&**method, start(), &plan, &mut fleet, &mut rows, &mut keeper).map_err(|e| said(&e))?;
     // A run that ended before the cut left nothing to resume.
@@ -47,7 +47,7 @@ fn cut_and_resume<A: Study>(method: &Arc<A>, trial: &Trial, cut: u64, path: &Pat
         Some((moment, index)) => {
             rows.retain(|row| row.round <= cut);
             let disk = Disk::open(path, 0, &[&index]).map_err(|e| said(&e))?;
-            let moment = Moment::decode(&mut Reader::new(&moment)).map_err(|e| said(&e))?;
+            let moment = RunState::decode(&mut Reader::new(&moment)).map_err(|e| said(&e))?;
             (Inline::new(trial.host(method, Arc::new(disk), SEED)), moment)
         }
         None => return Ok(Traces::of(&rows, &cut_run)),
@@ -59,12 +59,12 @@ fn cut_and_resume<A: Study>(method: &Arc<A>, trial: &Trial, cut: u64, path: &Pat
 /// Saves after one round and stops after the next.
 struct Cut<C> {
     after: u64,
-    disk: Arc<Disk<Kept<C>>>,
+    disk: Arc<Disk<ClientVersions<C>>>,
     saved: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-impl<A: Study> Keeper<A> for Cut<A::Client> {
-    fn after(&mut self, moment: &Moment<A>) -> io::Result<Next> {
+impl<A: Study> Checkpointer<A> for Cut<A::Client> {
+    fn after(&mut self, moment: &RunState<A>) -> io::Result<AfterRound> {
         if moment.next == self.after + 1 {
             let mut bytes = vec![];
             moment.encode(&mut bytes);
@@ -73,14 +73,14 @@ impl<A: Study> Keeper<A> for Cut<A::Client> {
             }
             self.saved = Some((bytes, self.disk.commit().map_err(io::Error::other)?));
         }
-        Ok(if moment.next > self.after + 1 { Next::Stop } else { Next::GoOn })
+        Ok(if moment.next > self.after + 1 { AfterRound::Stop } else { AfterRound::GoOn })
     }
 }
 
 struct Untiring;
 
-impl<A: Study> Keeper<A> for Untiring {
-    fn after(&mut self, _: &Moment<A>) -> io::Result<Next> {
-        Ok(Next::GoOn)
+impl<A: Study> Checkpointer<A> for Untiring {
+    fn after(&mut self, _: &RunState<A>) -> io::Result<AfterRound> {
+        Ok(AfterRound::GoOn)
     }
 }

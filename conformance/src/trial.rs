@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use motet_core::{Fleet, Host, Kept, Look, Memo, Plan, Population, Row, Seed, Shard, Store, Study, Trained, Vector, Wire, train};
+use motet_core::{
+    ClientVersions, Fleet, Host, Memo, Plan, Population, ProbeRequest, Row, Seed, Shard, Store, Study, Trained, Vector, Wire, train,
+};
 use motet_problems::Examples;
 use motet_problems::synthetic::formula::{lrs_dataset, lrs_model, q2, q3};
 use motet_runtime::{Inline, Memory};
@@ -62,7 +64,7 @@ impl Traces {
 
 impl Trial {
     /// A fresh host whose clients sleep in `store`.
-    pub fn host<A: Study>(&self, method: &Arc<A>, store: Arc<dyn Store<Kept<A::Client>>>, seed: Seed) -> Host<A> {
+    pub fn host<A: Study>(&self, method: &Arc<A>, store: Arc<dyn Store<ClientVersions<A::Client>>>, seed: Seed) -> Host<A> {
         let population: Arc<dyn Population> = Arc::clone(&self.shards) as Arc<dyn Population>;
         Host::new(Arc::clone(method), population, store, Arc::new(Memo::default()), seed)
     }
@@ -74,7 +76,7 @@ impl Trial {
 
     /// Every round measured in every way.
     pub fn plan(&self, seed: Seed) -> Plan {
-        let look = Look { gradient: true, train: true, validation: true, test: true, model: true, pick: false };
+        let look = ProbeRequest { gradient: true, train: true, validation: true, test: true, model: true, pick: false };
         Plan { look, ..Plan::new(self.rounds, seed) }
     }
 
@@ -110,13 +112,13 @@ fn logistic(name: &'static str, clients: usize, train: usize, held: usize) -> Tr
     let shard = |i: usize| {
         let (first, second, third) = (i * rows, i * rows + train, i * rows + train + held);
         let objective = |rows| model.objective(&data, rows).expect("labels are 0 and 1");
-        let exam = |rows| Some(model.exam(&data, rows).expect("labels are 0 and 1"));
+        let evaluator = |rows| Some(model.evaluator(&data, rows).expect("labels are 0 and 1"));
         Shard {
             train: objective(first..second),
             validation: Some(objective(second..third)),
-            train_exam: exam(first..second),
-            validation_exam: exam(second..third),
-            test_exam: exam(third..third + held),
+            train_evaluator: evaluator(first..second),
+            validation_evaluator: evaluator(second..third),
+            test_evaluator: evaluator(third..third + held),
         }
     };
     Trial { name, shards: Arc::new((0..clients).map(shard).collect()), dim: 3, rounds: 6 }

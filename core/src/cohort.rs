@@ -14,7 +14,7 @@ pub struct Cohort {
     ids: Arc<[ClientId]>,
     weights: Weights,
     pub(crate) required: bool,
-    pub(crate) wary: bool,
+    pub(crate) drop_non_finite: bool,
     pub(crate) unbounded: bool,
 }
 
@@ -30,13 +30,13 @@ impl Cohort {
     pub fn new(ids: impl Into<Arc<[ClientId]>>) -> Self {
         let ids = ids.into();
         let weights = Weights::Same(1.0 / ids.len().max(1) as f64);
-        Self { ids, weights, required: false, wary: false, unbounded: false }
+        Self { ids, weights, required: false, drop_non_finite: false, unbounded: false }
     }
 
     /// These clients, each with a weight of its own.
     pub fn weighted(weights: BTreeMap<ClientId, f64>) -> Self {
         let ids = weights.keys().copied().collect();
-        Self { ids, weights: Weights::Each(Arc::new(weights)), required: false, wary: false, unbounded: false }
+        Self { ids, weights: Weights::Each(Arc::new(weights)), required: false, drop_non_finite: false, unbounded: false }
     }
 
     /// The same clients, all of this weight.
@@ -63,8 +63,8 @@ impl Cohort {
 
     /// The same clients, some of whom may lie: a reply with NaN or infinity in it is as good as none, where else it
     /// ends the run. Whoever is required, too, must still answer in numbers.
-    pub fn wary(mut self) -> Self {
-        self.wary = true;
+    pub fn drop_non_finite(mut self) -> Self {
+        self.drop_non_finite = true;
         self
     }
 

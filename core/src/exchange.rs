@@ -22,11 +22,11 @@ pub(crate) struct Desk<'a, A: Algorithm> {
     /// Must everyone answer?
     pub(crate) required: bool,
     /// Is a reply with NaN or infinity in it as good as none?
-    pub(crate) wary: bool,
+    pub(crate) drop_non_finite: bool,
     /// Who was heard, in order.
     pub(crate) answered: Vec<ClientId>,
     /// Whose replies were dropped.
-    pub(crate) lied: Vec<ClientId>,
+    pub(crate) dropped: Vec<ClientId>,
     /// The first whose reply was not finite and ends the run.
     pub(crate) bad: Option<ClientId>,
 }
@@ -58,8 +58,8 @@ impl<A: Algorithm> Desk<'_, A> {
     fn hear(&mut self, id: ClientId, answer: Answer<A::Reply>) -> Option<A::Reply> {
         self.book(&answer);
         if !answer.finite {
-            if self.wary {
-                self.lied.push(id);
+            if self.drop_non_finite {
+                self.dropped.push(id);
                 return None;
             }
             self.bad.get_or_insert(id);

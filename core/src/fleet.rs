@@ -32,7 +32,7 @@ pub trait Fleet<A: Algorithm> {
     fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort>;
 
     /// The round is over and these clients were heard: they will never be asked to go back behind what `heard` names.
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort>;
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort>;
 
     /// Seconds of the deployment that have passed since this was last asked; 0 where nobody keeps that clock.
     fn elapsed(&mut self) -> f64;
@@ -63,7 +63,7 @@ pub struct Wave<'a, Q> {
     /// What.
     pub asks: Asks<'a, Q>,
     /// The version each client is to resume from.
-    pub heard: &'a Heard,
+    pub heard: &'a LastReplies,
 }
 
 /// The same ask for all, or one each.
@@ -147,14 +147,14 @@ impl<R: Wire> Wire for Answer<R> {
 /// cost more than the round. A page costs what it holds, so that the few clients heard of a large or endless
 /// population cost little too.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Heard {
+pub struct LastReplies {
     pages: BTreeMap<u32, Vec<(u8, Slot)>>,
 }
 
 /// Clients per page.
 const PAGE: u32 = 256;
 
-impl Heard {
+impl LastReplies {
     /// The last reply heard from a client.
     pub fn of(&self, client: ClientId) -> Option<Slot> {
         let page = self.pages.get(&(client.0 / PAGE))?;
@@ -190,7 +190,7 @@ fn find(page: &[(u8, Slot)], client: ClientId) -> Result<usize, usize> {
     }
 }
 
-impl Wire for Heard {
+impl Wire for LastReplies {
     fn bits(&self) -> u64 {
         8 * self.bytes()
     }
@@ -205,7 +205,7 @@ impl Wire for Heard {
         }
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
-        let (mut heard, count) = (Heard::default(), u32::decode(from)?);
+        let (mut heard, count) = (LastReplies::default(), u32::decode(from)?);
         if count as usize > from.left() / 20 {
             return Err(WireError::Short);
         }
@@ -226,9 +226,9 @@ pub struct Probe<'a> {
     /// The model the server would hand each client.
     pub shared: &'a (dyn Fn(ClientId) -> &'a Vector + Sync),
     /// The version of each client's state.
-    pub heard: &'a Heard,
+    pub heard: &'a LastReplies,
     /// What to look at.
-    pub look: Look,
+    pub look: ProbeRequest,
     /// The best shared model, to measure the distance from.
     pub reference: Option<&'a Vector>,
 }
@@ -236,7 +236,7 @@ pub struct Probe<'a> {
 wire! {
     /// What a probe looks at besides the training loss.
     #[derive(Copy, PartialEq, Eq, Default)]
-    pub struct Look {
+    pub struct ProbeRequest {
         /// ∇ of the client's part of F, for its norm.
         pub gradient: bool,
         /// Metrics of the personal model on training data.

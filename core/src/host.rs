@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::algorithm::{Algorithm, ClientId};
-use crate::fleet::{Answer, Look, Probe, Roster, Score};
+use crate::fleet::{Answer, Probe, ProbeRequest, Roster, Score};
 use crate::memo::Memo;
 use crate::message::{Reader, Wire, WireError};
 use crate::objective::{Batch, Objective};
@@ -23,22 +23,22 @@ pub struct Shard {
     /// The same function on data held out for choosing.
     pub validation: Option<Arc<dyn Objective>>,
     /// Judges models on training data.
-    pub train_exam: Option<Arc<dyn Exam>>,
+    pub train_evaluator: Option<Arc<dyn Evaluator>>,
     /// Judges models on validation data.
-    pub validation_exam: Option<Arc<dyn Exam>>,
+    pub validation_evaluator: Option<Arc<dyn Evaluator>>,
     /// Judges models on test data, which client code never sees.
-    pub test_exam: Option<Arc<dyn Exam>>,
+    pub test_evaluator: Option<Arc<dyn Evaluator>>,
 }
 
 impl Shard {
     /// A function without any data held out.
     pub fn new(train: Arc<dyn Objective>) -> Self {
-        Self { train, validation: None, train_exam: None, validation_exam: None, test_exam: None }
+        Self { train, validation: None, train_evaluator: None, validation_evaluator: None, test_evaluator: None }
     }
 }
 
 /// Judges a model on some data.
-pub trait Exam: Send + Sync {
+pub trait Evaluator: Send + Sync {
     /// How many examples.
     fn examples(&self) -> usize;
     /// Metric → value: `loss`, `accuracy`, …; `buffers` as in [`Batch`].
@@ -94,13 +94,13 @@ impl<S: Wire> Wire for Version<S> {
 
 /// A client's state after each reply that the server may still ask it to resume from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept<S> {
+pub struct ClientVersions<S> {
     versions: Vec<Version<S>>,
     /// What the client's first moment took; reported until the server has heard of it.
     entry: Work,
 }
 
-impl<S> Kept<S> {
+impl<S> ClientVersions<S> {
     /// The version the server names; what it does not name never happened.
     pub fn named(&self, heard: Option<Slot>) -> Option<&S> {
         self.find(heard).map(|v| &v.state)
@@ -127,7 +127,7 @@ impl<S> Kept<S> {
     }
 }
 
-impl<S: Wire> Wire for Kept<S> {
+impl<S: Wire> Wire for ClientVersions<S> {
     fn bits(&self) -> u64 {
         8 * self.bytes()
     }
@@ -149,7 +149,7 @@ impl<S: Wire> Wire for Kept<S> {
 pub struct Host<A: Algorithm> {
     algorithm: Arc<A>,
     population: Arc<dyn Population>,
-    store: Arc<dyn Store<Kept<A::Client>>>,
+    store: Arc<dyn Store<ClientVersions<A::Client>>>,
     memo: Arc<Memo>,
     seed: Seed,
     /// Was a large state seen?
@@ -177,7 +177,7 @@ impl<A: Algorithm> Host<A> {
     pub fn new(
         algorithm: Arc<A>,
         population: Arc<dyn Population>,
-        store: Arc<dyn Store<Kept<A::Client>>>,
+        store: Arc<dyn Store<ClientVersions<A::Client>>>,
         memo: Arc<Memo>,
         seed: Seed,
     ) -> Self {
@@ -279,7 +279,7 @@ impl<A: Algorithm> Host<A> {
         round: u64,
         shared: &Vector,
         reference: Option<&Vector>,
-        look: Look,
+        look: ProbeRequest,
     ) -> Result<Option<Score>, StoreError> {
         let shard = self.population.shard(id);
         let kept = match self.store.read(id)? {
@@ -309,23 +309,23 @@ impl<A: Algorithm> Host<A> {
             g.scale(deployed.share());
             score.gradient = Some(g);
         }
-        let exams = [
-            (look.train, &shard.train_exam, ""),
-            (look.validation, &shard.validation_exam, "validation."),
-            (look.test, &shard.test_exam, "test."),
+        let evaluators = [
+            (look.train, &shard.train_evaluator, ""),
+            (look.validation, &shard.validation_evaluator, "validation."),
+            (look.test, &shard.test_evaluator, "test."),
         ];
-        for (_, exam, prefix) in exams.into_iter().filter(|(wanted, ..)| *wanted) {
-            let Some(exam) = exam.as_deref().filter(|e| e.examples() > 0) else { continue };
-            for (name, value) in exam.metrics(&model, buffers.as_ref()) {
+        for (_, evaluator, prefix) in evaluators.into_iter().filter(|(wanted, ..)| *wanted) {
+            let Some(evaluator) = evaluator.as_deref().filter(|e| e.examples() > 0) else { continue };
+            for (name, value) in evaluator.metrics(&model, buffers.as_ref()) {
                 if prefix.is_empty() && name == "loss" {
                     continue; // the training loss is the objective's, regulariser included
                 }
                 let name = if prefix.is_empty() { Cow::Borrowed(name) } else { Cow::Owned(format!("{prefix}{name}")) };
-                score.metrics.push((name, value, exam.examples() as u64));
+                score.metrics.push((name, value, evaluator.examples() as u64));
             }
         }
-        if let (Some((alpha, _)), Some(exam)) = (picked, &shard.validation_exam) {
-            score.metrics.push((Cow::Borrowed("alpha"), alpha, exam.examples() as u64));
+        if let (Some((alpha, _)), Some(evaluator)) = (picked, &shard.validation_evaluator) {
+            score.metrics.push((Cow::Borrowed("alpha"), alpha, evaluator.examples() as u64));
         }
         score.model = look.model.then_some(model);
         Ok(Some(score))
@@ -333,10 +333,10 @@ impl<A: Algorithm> Host<A> {
 
     /// αᵢ that is best on the client's validation data, and αᵢ x + (1 − αᵢ) xᵢ*. Without such data the client keeps its own.
     fn picked(&self, id: ClientId, shard: &Shard, shared: &Vector, buffers: Option<&Vector>) -> Option<(f64, Vector)> {
-        let exam = shard.validation_exam.as_deref().filter(|exam| exam.examples() > 0)?;
+        let evaluator = shard.validation_evaluator.as_deref().filter(|evaluator| evaluator.examples() > 0)?;
         let anchor = self.anchor(id);
         let loss = |alpha: f64| {
-            let metrics = exam.metrics(&Vector::mix(alpha, shared, &anchor), buffers);
+            let metrics = evaluator.metrics(&Vector::mix(alpha, shared, &anchor), buffers);
             metrics.iter().find(|(name, _)| *name == "loss").map_or(f64::NAN, |(_, value)| *value)
         };
         let alpha = pick(loss);
@@ -351,13 +351,13 @@ impl<A: Algorithm> Host<A> {
         self.algorithm.deploys(id).anchor(&self.algorithm, &mut site)
     }
 
-    fn enter(&self, id: ClientId, shard: &Shard) -> Kept<A::Client> {
+    fn enter(&self, id: ClientId, shard: &Shard) -> ClientVersions<A::Client> {
         let mut buffers = shard.train.buffers();
         let mut site = self.site(id, shard, self.seed.fixed(id, Purpose::Entry), &mut buffers, None);
         let state = self.algorithm.client(&mut site);
         let mut entry = site.work();
         entry += site.memo_work;
-        Kept { versions: vec![Version { slot: None, state, buffers }], entry }
+        ClientVersions { versions: vec![Version { slot: None, state, buffers }], entry }
     }
 
     fn site<'a>(&'a self, id: ClientId, shard: &'a Shard, rng: Rng, buffers: &'a mut Option<Vector>, noise: Option<Noise>) -> Site<'a> {

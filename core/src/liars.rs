@@ -12,7 +12,7 @@ use crate::vector::Vector;
 /// In an experiment file: `byzantine = { attack = "sign-flip", first = 80, count = 20 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Liars {
+pub struct ByzantineClients {
     /// What they do.
     pub attack: Attack,
     /// The first of them.
@@ -57,7 +57,7 @@ impl Attack {
     }
 }
 
-impl Liars {
+impl ByzantineClients {
     /// Does this client lie?
     pub fn lies(&self, client: ClientId) -> bool {
         client.0 >= self.first && client.0 - self.first < self.count
@@ -116,7 +116,7 @@ mod tests {
         let honest: Vec<&Vector> = honest.iter().collect();
         let sent = |attack| {
             let mut v = Vector::from(vec![2.0, -1.0]);
-            Liars { attack, first: 0, count: 1, scale: None }.corrupt(&mut v, &honest, &mut Seed(1).server(1, 0));
+            ByzantineClients { attack, first: 0, count: 1, scale: None }.corrupt(&mut v, &honest, &mut Seed(1).server(1, 0));
             v.to_f64()
         };
         assert_eq!(sent(Attack::SignFlip), [-2.0, 1.0]);
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn liars_are_those_from_the_first_on() {
-        let liars = Liars { attack: Attack::Nan, first: 3, count: 2, scale: None };
+        let liars = ByzantineClients { attack: Attack::Nan, first: 3, count: 2, scale: None };
         assert_eq!([2, 3, 4, 5].map(|k| liars.lies(ClientId(k))), [false, true, true, false]);
     }
 }

@@ -1,7 +1,7 @@
 //! The weighted mean of what clients send, folded one reply at a time.
 
-use crate::averaged::Averaged;
 use crate::fit::ModelShape;
+use crate::sparse_mean::SparseMean;
 use crate::update::Update;
 use crate::vector::{Precision, Vector};
 
@@ -108,12 +108,12 @@ impl Mean {
     }
 
     /// The mean where it was added up, by rows if only rows were added.
-    pub fn average(self) -> Averaged {
+    pub fn average(self) -> SparseMean {
         let share = if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight };
         let rows = match &self.named {
             Named::Rows(named, width) => Some(((0..named.len() as u32).filter(|&row| named[row as usize]).collect(), *width)),
             Named::All | Named::Nothing => None,
         };
-        Averaged::new(self.total(), share, rows)
+        SparseMean::new(self.total(), share, rows)
     }
 }

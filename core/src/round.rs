@@ -7,10 +7,10 @@ use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
 use crate::cohort::Cohort;
 use crate::exchange::{Desk, carry};
-use crate::fleet::{Asks, Fleet, Heard, Wave};
+use crate::fleet::{Asks, Fleet, LastReplies, Wave};
 use crate::ledger::Direction;
-use crate::moment::Account;
 use crate::record::Excluded;
+use crate::run_state::Account;
 use crate::sampling::{Draw, Sampling};
 use crate::seed::{Rng, Seed, Slot};
 use crate::sum::{Adding, Partial, Sum};
@@ -53,7 +53,7 @@ pub(crate) struct Attempt<S> {
     /// The server's state before this attempt, while it may have to be had again.
     pub(crate) before: Option<S>,
     /// What the method says of the numbers that it changed.
-    pub(crate) vouched: Option<bool>,
+    pub(crate) declared_finite: Option<bool>,
     /// Notes since the last row, with those of this attempt.
     pub(crate) notes: BTreeMap<Cow<'static, str>, f64>,
     /// Replies left out since the last row, with those of this attempt.
@@ -63,7 +63,7 @@ pub(crate) struct Attempt<S> {
     /// Who answered the exchange under way.
     answered: Vec<ClientId>,
     /// Whose replies of the last exchange were dropped.
-    lied: Vec<ClientId>,
+    dropped: Vec<ClientId>,
     /// What each client's part in a sum is multiplied by.
     weights: Vec<[f64; 2]>,
 }
@@ -72,22 +72,22 @@ impl<S> Attempt<S> {
     pub(crate) fn new() -> Self {
         Self {
             before: None,
-            vouched: None,
+            declared_finite: None,
             notes: BTreeMap::new(),
             excluded: vec![],
             undo: vec![],
             answered: vec![],
-            lied: vec![],
+            dropped: vec![],
             weights: vec![],
         }
     }
 
     /// Begins another one, from this state of the server.
     pub(crate) fn begin(&mut self, before: S, account: &Account) {
-        (self.before, self.vouched) = (Some(before), None);
+        (self.before, self.declared_finite) = (Some(before), None);
         (self.notes, self.excluded) = (account.notes.clone(), account.excluded.clone());
         self.undo.clear();
-        self.lied.clear();
+        self.dropped.clear();
     }
 
     /// Makes a failed attempt not have happened, but for the ledger and the breaches.
@@ -104,12 +104,25 @@ impl<S> Attempt<S> {
         rules: Rules,
         to: &Cohort,
         account: &'d mut Account,
-    ) -> (Desk<'d, A>, &'d Heard) {
+    ) -> (Desk<'d, A>, &'d LastReplies) {
         let mut answered = std::mem::take(&mut self.answered);
         answered.clear();
         let Account { model, heard, ledger, breaches, .. } = account;
-        let wary = (to.wary || rules.not_finite == NotFinite::Exclude) && !to.required;
-        (Desk { algorithm, model: *model, ledger, breaches, required: to.required, wary, answered, lied: vec![], bad: None }, heard)
+        let drop_non_finite = (to.drop_non_finite || rules.not_finite == NotFinite::Exclude) && !to.required;
+        (
+            Desk {
+                algorithm,
+                model: *model,
+                ledger,
+                breaches,
+                required: to.required,
+                drop_non_finite,
+                answered,
+                dropped: vec![],
+                bad: None,
+            },
+            heard,
+        )
     }
 
     /// Who was heard in the round; somebody may be named twice.
@@ -132,14 +145,14 @@ impl<'a, A: Algorithm> Round<'a, A> {
 
     /// Everything was asked, and nothing can fail any more: the state of the round before is let go, and what the server changes
     /// now is changed in place. Worth saying where models are large; should the new state be NaN, it is the one that is left.
-    pub fn decide(&mut self) {
+    pub fn accept(&mut self) {
         self.attempt.before = None;
     }
 
     /// The method has looked at every number of the server's state that it changed, and this is whether all are finite. Worth saying
     /// where it changes a few rows of a large state, or looks at numbers as it writes them: otherwise all of it is looked through.
-    pub fn vouch(&mut self, finite: bool) {
-        self.attempt.vouched = Some(finite);
+    pub fn state_is_finite(&mut self, finite: bool) {
+        self.attempt.declared_finite = Some(finite);
     }
 
     /// Which round; 0 while opening.
@@ -204,9 +217,9 @@ impl<'a, A: Algorithm> Round<'a, A> {
         got.ok_or(Abort::Quorum { asked: 1, answered: 0 })
     }
 
-    /// Whose replies to the last exchange held NaN or infinity and were dropped: see [`Cohort::wary`].
-    pub fn lied(&self) -> &[ClientId] {
-        &self.attempt.lied
+    /// Whose replies to the last exchange held NaN or infinity and were dropped: see [`Cohort::drop_non_finite`].
+    pub fn dropped(&self) -> &[ClientId] {
+        &self.attempt.dropped
     }
 
     /// Why the round cannot go on if it needs this client, should it be excluded for breaches.
@@ -233,8 +246,8 @@ impl<'a, A: Algorithm> Round<'a, A> {
         let (mut desk, heard) = self.attempt.desk(self.algorithm, self.rules, to, self.account);
         let wave = Wave { to: to.ids(), asks, heard };
         carry(self.fleet, slot, wave, &mut desk, &mut |position, reply| fold(to.ids()[position], reply))?;
-        let Desk { answered, lied, bad, .. } = desk;
-        self.close(slot, to, answered, lied, bad)
+        let Desk { answered, dropped, bad, .. } = desk;
+        self.close(slot, to, answered, dropped, bad)
     }
 
     fn sum_up(&mut self, to: &Cohort, ask: &A::Ask, onto: Option<Vector>, weights: impl Fn(ClientId) -> [f64; 2]) -> Result<Sum, Abort> {
@@ -247,9 +260,9 @@ impl<'a, A: Algorithm> Round<'a, A> {
         let (desk, heard) = self.attempt.desk(self.algorithm, self.rules, to, self.account);
         let mut adding = Adding::new(desk, &list, onto);
         self.fleet.sum(slot, Wave { to: to.ids(), asks: Asks::Same(ask), heard }, &mut adding)?;
-        let Adding { desk: Desk { answered, lied, bad, .. }, so_far: Partial { vectors, weight, numbers }, .. } = adding;
+        let Adding { desk: Desk { answered, dropped, bad, .. }, so_far: Partial { vectors, weight, numbers }, .. } = adding;
         self.attempt.weights = list;
-        let answered = self.close(slot, to, answered, lied, bad)?;
+        let answered = self.close(slot, to, answered, dropped, bad)?;
         Ok(Sum { vectors, weight, numbers, answered })
     }
 
@@ -270,21 +283,21 @@ impl<'a, A: Algorithm> Round<'a, A> {
         slot: Slot,
         to: &Cohort,
         answered: Vec<ClientId>,
-        lied: Vec<ClientId>,
+        dropped: Vec<ClientId>,
         bad: Option<ClientId>,
     ) -> Result<Cohort, Abort> {
         self.account.ledger.book_seconds(self.fleet.elapsed());
         // If nobody sent numbers, it is not the clients that lie but the run that diverges.
-        if let Some(ClientId(client)) = bad.or(lied.first().copied().filter(|_| answered.is_empty())) {
+        if let Some(ClientId(client)) = bad.or(dropped.first().copied().filter(|_| answered.is_empty())) {
             return Err(Abort::NotFinite { client });
         }
-        self.attempt.excluded.extend(lied.iter().map(|id| Excluded { round: slot.round, client: id.0 }));
+        self.attempt.excluded.extend(dropped.iter().map(|id| Excluded { round: slot.round, client: id.0 }));
         for &id in &answered {
             let was = self.account.heard.set(id, Some(slot));
             self.attempt.undo.push((id, was));
         }
-        let numbers = (answered.len() + lied.len()) as f64;
-        self.attempt.lied = lied;
+        let numbers = (answered.len() + dropped.len()) as f64;
+        self.attempt.dropped = dropped;
         let lacking = to.required && answered.len() < to.len();
         if lacking || answered.is_empty() && !to.is_empty() || numbers < self.rules.quorum * to.len() as f64 {
             return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });

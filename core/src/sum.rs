@@ -6,7 +6,6 @@
 
 use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
-use crate::averaged::Averaged;
 use crate::cohort::Cohort;
 use crate::exchange::{Desk, carry};
 use crate::fit::{ModelShape, ReplyError};
@@ -15,6 +14,7 @@ use crate::ledger::{Direction, Traffic};
 use crate::mean::Mean;
 use crate::seed::Slot;
 use crate::site::Work;
+use crate::sparse_mean::SparseMean;
 use crate::update::Update;
 use crate::vector::Vector;
 
@@ -103,7 +103,7 @@ impl Sum {
     }
 
     /// The same where it was added up, by rows if only rows were added.
-    pub fn average(self) -> Averaged {
+    pub fn average(self) -> SparseMean {
         let [first, _] = self.vectors;
         first.average()
     }

@@ -8,13 +8,13 @@ use crate::algorithm::{Algorithm, ClientId};
 use crate::breach::Breaches;
 use crate::cohort::{Everyone, everyone};
 use crate::fit::ReplyError;
-use crate::fleet::{Fleet, Heard, Look, Probe, Roster, Score};
+use crate::fleet::{Fleet, LastReplies, Probe, ProbeRequest, Roster, Score};
 use crate::ledger::{Direction, Ledger};
 use crate::merit::{Merit, Tally};
 use crate::message::Wire;
-use crate::moment::{Account, Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
 use crate::round::{Attempt, NotFinite, Round, Rules};
+use crate::run_state::{Account, AfterRound, Checkpointer, NoCheckpoints, RunState};
 use crate::seed::{Purpose, Seed, Slot};
 use crate::study::Study;
 use crate::table::Table;
@@ -39,7 +39,7 @@ pub struct Plan {
     /// When to measure.
     pub rhythm: Rhythm,
     /// What to measure.
-    pub look: Look,
+    pub look: ProbeRequest,
     /// How many clients to measure; all if absent, and none of a population without end.
     pub probe_clients: Option<u32>,
     /// Clients outside of the roster who never train: they are judged with the model they would be given, under `unseen.`.
@@ -66,7 +66,7 @@ impl Plan {
             not_finite: NotFinite::Fatal,
             attempts: 100,
             rhythm: Rhythm::Every(1),
-            look: Look::default(),
+            look: ProbeRequest::default(),
             probe_clients: None,
             unseen: vec![],
             coordinates: 0,
@@ -158,7 +158,7 @@ pub struct Trained<A: Algorithm> {
     /// The server's last state.
     pub server: A::Server,
     /// What was heard of each client.
-    pub heard: Heard,
+    pub heard: LastReplies,
     /// What was spent.
     pub ledger: Ledger,
     /// Rounds completed.
@@ -175,18 +175,18 @@ pub fn train<A: Study>(
     fleet: &mut dyn Fleet<A>,
     sink: &mut dyn Sink,
 ) -> Result<Trained<A>, TrainError> {
-    train_from(algorithm, Moment::before(algorithm, start), plan, fleet, sink, &mut Heedless)
+    train_from(algorithm, RunState::before(algorithm, start), plan, fleet, sink, &mut NoCheckpoints)
 }
 
 /// Goes on from a moment of a run as if nothing had happened since, and offers every later one to `keeper`. The clients
 /// must have the states of that moment.
 pub fn train_from<A: Study>(
     algorithm: &A,
-    from: Moment<A>,
+    from: RunState<A>,
     plan: &Plan,
     fleet: &mut dyn Fleet<A>,
     sink: &mut dyn Sink,
-    keeper: &mut dyn Keeper<A>,
+    keeper: &mut dyn Checkpointer<A>,
 ) -> Result<Trained<A>, TrainError> {
     let roster = fleet.roster();
     let probed = algorithm.target().map_or_else(|| plan.probed(&roster), |target| vec![target]);
@@ -198,7 +198,7 @@ pub fn train_from<A: Study>(
             outcome = end;
             break;
         }
-        fleet.settled(&mut attempt.heard(), &now.account.heard).map_err(|source| TrainError::Settle { round: index, source })?;
+        fleet.round_closed(&mut attempt.heard(), &now.account.heard).map_err(|source| TrainError::Settle { round: index, source })?;
         now.next = index + 1;
         if plan.rhythm != Rhythm::Never {
             tally(algorithm, &probed, &mut now);
@@ -225,14 +225,14 @@ pub fn train_from<A: Study>(
         if last {
             break;
         }
-        if keeper.after(&now).map_err(|source| TrainError::Keep { round: index, source })? == Next::Stop {
+        if keeper.after(&now).map_err(|source| TrainError::Keep { round: index, source })? == AfterRound::Stop {
             outcome = Outcome::Interrupted { round: index };
             break;
         }
     }
     if matches!(outcome, Outcome::Finished | Outcome::Stopped { .. }) {
         if plan.pick {
-            let (round, look) = (now.next, Look { pick: true, gradient: false, ..plan.look });
+            let (round, look) = (now.next, ProbeRequest { pick: true, gradient: false, ..plan.look });
             let plan = Plan { look, reference: None, ..plan.clone() };
             let mut row =
                 measure(algorithm, &plan, round, &probed, fleet, &mut now).map_err(|source| TrainError::Probe { round, source })?;
@@ -241,12 +241,12 @@ pub fn train_from<A: Study>(
         }
         keeper.end(&now).map_err(|source| TrainError::Keep { round: now.next.saturating_sub(1), source })?;
     }
-    let Moment { server, next, account: Account { heard, ledger, .. } } = now;
+    let RunState { server, next, account: Account { heard, ledger, .. } } = now;
     Ok(Trained { server, heard, ledger, rounds: next.saturating_sub(1), outcome })
 }
 
 /// Adds up who counted how much for whom, of those who are measured: in every round, measured or not.
-fn tally<A: Study>(algorithm: &A, of: &[ClientId], now: &mut Moment<A>) {
+fn tally<A: Study>(algorithm: &A, of: &[ClientId], now: &mut RunState<A>) {
     for (k, id) in of.iter().enumerate() {
         let Some(weights) = algorithm.merit(&now.server, *id) else { return };
         if now.account.merits.len() == k {
@@ -257,7 +257,7 @@ fn tally<A: Study>(algorithm: &A, of: &[ClientId], now: &mut Moment<A>) {
 }
 
 /// Hands over who counted how much for whom since the last row.
-fn merits<A: Study>(algorithm: &A, run: usize, round: u64, of: &[ClientId], now: &mut Moment<A>, sink: &mut dyn Sink) -> io::Result<()> {
+fn merits<A: Study>(algorithm: &A, run: usize, round: u64, of: &[ClientId], now: &mut RunState<A>, sink: &mut dyn Sink) -> io::Result<()> {
     for (id, tally) in of.iter().zip(std::mem::take(&mut now.account.merits)) {
         if let Some(weights) = algorithm.merit(&now.server, *id) {
             sink.merit(&Merit::new(run, round, id.0, &weights).over(&tally))?;
@@ -282,11 +282,11 @@ fn attempt_round<A: Algorithm>(
     index: u64,
     everyone: &mut Everyone,
     fleet: &mut dyn Fleet<A>,
-    now: &mut Moment<A>,
+    now: &mut RunState<A>,
     attempt: &mut Attempt<A::Server>,
 ) -> Result<Option<Outcome>, TrainError> {
     for tried in 0..plan.attempts {
-        let Moment { server, account, .. } = &mut *now;
+        let RunState { server, account, .. } = &mut *now;
         account.attempts += 1;
         everyone.renew(&account.breaches);
         if let Some(nobody) = everyone.gone(&account.breaches) {
@@ -308,7 +308,7 @@ fn attempt_round<A: Algorithm>(
             attempt.roll_back(account);
         }
         let end = match done {
-            Ok(()) if attempt.vouched.unwrap_or_else(|| is_finite(server)) => {
+            Ok(()) if attempt.declared_finite.unwrap_or_else(|| is_finite(server)) => {
                 (account.notes, account.excluded) = (std::mem::take(&mut attempt.notes), std::mem::take(&mut attempt.excluded));
                 attempt.before = None;
                 return Ok(None);
@@ -341,10 +341,10 @@ fn measure<A: Study>(
     round: u64,
     to: &[ClientId],
     fleet: &mut dyn Fleet<A>,
-    now: &mut Moment<A>,
+    now: &mut RunState<A>,
 ) -> Result<Row, Abort> {
     let mut table = Table::default();
-    let Moment { server, account, .. } = now;
+    let RunState { server, account, .. } = now;
     let Account { model, heard, ledger, breaches, .. } = account;
     // A score whose vectors are no models is a breach like a reply that does not fit, and as good as none.
     let mut add = |table: &mut Table, id: ClientId, score: Score| match score.fits(*model) {
@@ -360,7 +360,8 @@ fn measure<A: Study>(
     let mut metrics = table.finish();
     if !plan.unseen.is_empty() && algorithm.target().is_none() {
         let mut table = Table::default();
-        let unseen = Probe { to: &plan.unseen, look: Look { gradient: false, model: false, ..plan.look }, reference: None, ..probe };
+        let unseen =
+            Probe { to: &plan.unseen, look: ProbeRequest { gradient: false, model: false, ..plan.look }, reference: None, ..probe };
         fleet.probe(&unseen, &mut |id, score| add(&mut table, id, score))?;
         metrics.extend(table.finish().into_iter().map(|(name, value)| (format!("unseen.{name}"), value)));
     }

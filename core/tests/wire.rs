@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use motet_core::{
-    Answer, Heard, Kept, Ledger, Look, Mean, ModelShape, Precision, Reader, ReplyError, RowUpdate, Score, Slot, Update, Vector, Wire, Work,
-    whole,
+    Answer, ClientVersions, LastReplies, Ledger, Mean, ModelShape, Precision, ProbeRequest, Reader, ReplyError, RowUpdate, Score, Slot,
+    Update, Vector, Wire, Work, whole,
 };
 use proptest::prelude::*;
 
@@ -29,14 +29,14 @@ fn sound<T: Wire>(bytes: &[u8]) {
 fn sound_as_anything(bytes: &[u8]) {
     sound::<Vector>(bytes);
     sound::<Update>(bytes);
-    sound::<Heard>(bytes);
+    sound::<LastReplies>(bytes);
     sound::<Score>(bytes);
-    sound::<Kept<()>>(bytes);
-    sound::<Kept<f64>>(bytes);
-    sound::<Kept<Vector>>(bytes);
+    sound::<ClientVersions<()>>(bytes);
+    sound::<ClientVersions<f64>>(bytes);
+    sound::<ClientVersions<Vector>>(bytes);
     sound::<Answer<Vector>>(bytes);
     sound::<Ledger>(bytes);
-    sound::<Look>(bytes);
+    sound::<ProbeRequest>(bytes);
     sound::<Slot>(bytes);
     sound::<Option<Vec<(u32, String)>>>(bytes);
 }
@@ -188,8 +188,8 @@ fn a_length_that_is_not_there_is_not_believed() {
         };
         assert!(Vector::decode(&mut Reader::new(&claim)).is_err());
         assert!(Update::decode(&mut Reader::new(&bytes)).is_err());
-        assert!(Heard::decode(&mut Reader::new(&claim)).is_err());
-        assert!(Kept::<Vector>::decode(&mut Reader::new(&bytes)).is_err());
+        assert!(LastReplies::decode(&mut Reader::new(&claim)).is_err());
+        assert!(ClientVersions::<Vector>::decode(&mut Reader::new(&bytes)).is_err());
         assert!(Vec::<Vector>::decode(&mut Reader::new(&claim)).is_err());
     }
     let score = [&[0; 16][..], &[0, 0, 0], &claim].concat();

@@ -25,7 +25,7 @@ use motet_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
-use crate::parts::{Ask, Curvatures, Iterates, Mixed, Mixture, Regime, Reply, Solve, Start, gather, introduce};
+use crate::parts::{Ask, Curvatures, Iterates, Mixture, MixtureConstants, Regime, Reply, Solve, Start, gather, introduce};
 use crate::registry::{Card, Method, Reads};
 
 /// Distributed compressed gradient descent.
@@ -166,7 +166,7 @@ impl Study for Dcgd {
 
     /// Theorems 4 and 6.
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
-        let (f, n) = (Mixed::new(facts, |id| self.share(id)), facts.smoothness.len() as f64);
+        let (f, n) = (MixtureConstants::new(facts, |id| self.share(id)), facts.smoothness.len() as f64);
         let longest = self.theory(&f.curvatures, facts.dim);
         let step = match self.step {
             Rate::Theory => longest,

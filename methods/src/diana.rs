@@ -32,7 +32,7 @@ use motet_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
-use crate::parts::{Ask, Curvatures, Iterates, Mixed, Mixture, Regime, Reply, Solve, Start, gather, introduce};
+use crate::parts::{Ask, Curvatures, Iterates, Mixture, MixtureConstants, Regime, Reply, Solve, Start, gather, introduce};
 use crate::registry::{Card, Method, Reads};
 
 /// Compressed differences to remembered gradients.
@@ -239,7 +239,7 @@ impl Study for Diana {
 
     /// Theorems 5 and 7.
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
-        let (f, n, dim) = (Mixed::new(facts, |id| self.share(id)), facts.smoothness.len() as f64, facts.dim);
+        let (f, n, dim) = (MixtureConstants::new(facts, |id| self.share(id)), facts.smoothness.len() as f64, facts.dim);
         let longest = self.theory(&f.curvatures, dim).ok()?;
         let step = match self.step {
             Rate::Theory => longest,

@@ -9,17 +9,17 @@
 use motet_core::NonNegative;
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule};
+use crate::local_update::{Amount, Common, Line, LocalUpdateFamily, Preset, Recipe, Rule};
 use crate::parts::{Schedule, Weights};
 use crate::registry::{Card, Reads};
 
 /// FedAvg.
-pub type Fedavg = Family<Settings>;
+pub type Fedavg = LocalUpdateFamily<FedavgSettings>;
 
 /// What FedAvg leaves open.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct FedavgSettings {
     /// γ: client rate, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
     pub gamma: Schedule<NonNegative>,
     /// E or K: gradients per client and round, or { epochs = n } (default: one epoch).
@@ -37,7 +37,7 @@ fn one_pass() -> Amount {
     Amount::Epochs(std::num::NonZeroU32::MIN)
 }
 
-impl Preset for Settings {
+impl Preset for FedavgSettings {
     const CARD: Card = Card {
         name: "fedavg",
         reads: Reads::Sums,

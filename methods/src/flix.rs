@@ -21,7 +21,7 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Mixed, Solve, Start, alpha_suits};
+use crate::parts::{MixtureConstants, Solve, Start, alpha_suits};
 use crate::registry::{Card, Method, Reads};
 
 /// FLIX by distributed gradient descent.
@@ -229,7 +229,7 @@ impl Study for Flix {
 
     /// Theorem 2: F(xᵏ) − F* ≤ (1 − γ μα)ᵏ (F(x⁰) − F*) for γ ≤ 1/Lα.
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
-        let mixed = Mixed::new(facts, |id| self.share(id));
+        let mixed = MixtureConstants::new(facts, |id| self.share(id));
         mixed.descent(self.step, "FLIX Theorem 2")
     }
 

@@ -132,7 +132,7 @@ impl Algorithm for FlixFedavg {
         let cohort = round.sample(&self.sampling).filter(|id| self.share(id) > 0.0); // line 2
         let sum = round.sum(&cohort, Improve { x: s.x.clone() }, |id| cohort.weight(id))?; // line 5
         if let (Rate::Given(step), true) = (self.optimiser.step(), sum.weight > 0.0) {
-            round.vouch(self.optimiser.apply(&mut s.x, &sum.average(), *step, &mut s.momenta));
+            round.state_is_finite(self.optimiser.apply(&mut s.x, &sum.average(), *step, &mut s.momenta));
         }
         Ok(())
     }

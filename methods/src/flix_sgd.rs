@@ -23,7 +23,7 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, Decay, Mixed, Momenta, Optimiser, Plateau, Schedule, Solve, Start, alpha_suits, rows};
+use crate::parts::{BatchSize, Decay, MixtureConstants, Momenta, Optimiser, Plateau, Schedule, Solve, Start, alpha_suits, rows};
 use crate::registry::{Card, Method, Reads};
 
 /// FLIX by stochastic gradients.
@@ -182,7 +182,7 @@ impl Algorithm for FlixSgd {
         }
         let decay = self.decay.as_ref().zip(s.plateau.as_mut());
         let step = decay.as_ref().map_or(s.step, |(decay, state)| decay.server(state, s.step));
-        round.vouch(self.optimiser.apply(&mut s.x, &q.into(), step, &mut s.momenta));
+        round.state_is_finite(self.optimiser.apply(&mut s.x, &q.into(), step, &mut s.momenta));
         let Some((decay, state)) = decay else { return Ok(()) };
         let weight: f64 = answered.ids().iter().map(|&id| cohort.weight(id)).sum();
         decay.push(state, loss / weight); // line 6
@@ -263,7 +263,7 @@ impl Study for FlixSgd {
         let exact = self.sampling == Sampling::Everyone && self.batch == BatchSize::All && self.decay.is_none();
         match self.optimiser {
             Optimiser::Sgd { step } if exact && step == Schedule::constant(step.start) => {
-                Mixed::new(facts, |id| self.share(id)).descent(step.start, "FLIX Theorem 2")
+                MixtureConstants::new(facts, |id| self.share(id)).descent(step.start, "FLIX Theorem 2")
             }
             _ => None,
         }

@@ -5,13 +5,13 @@
 //! [`crate::local_update`] with Θ_{m+1}: m steps on 80 % of a client's examples, the gradient on the other 20 %, as in the FLIX
 //! paper's baseline, and test-time adaptation by the same m steps. All lines are there.
 
-use crate::local_update::{Adapting, Family, Order};
+use crate::local_update::{Adapting, LocalUpdateFamily, Order};
 
 /// First-order MAML.
-pub type Fomaml = Family<Settings>;
+pub type Fomaml = LocalUpdateFamily<FomamlSettings>;
 
 /// What First-order MAML leaves open.
-pub type Settings = Adapting<First>;
+pub type FomamlSettings = Adapting<First>;
 
 /// Derivatives of the first order.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use motet_core::{Fraction, PerClient};
 use serde::{Deserialize, Serialize};
 
 use crate::registry::Card;
-use crate::scafflix::{Family, Kind, READS, Steps};
+use crate::scafflix::{Kind, READS, ScafflixFamily, Steps};
 
 /// i-Scaffnew has no parameters of its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, motet_core::Documented)]
@@ -21,7 +21,7 @@ impl Kind for Individual {
         reads: READS,
         about: "Scaffnew with a stepsize of its own for every client (Scafflix with alpha = 1)",
         paper: "Yi, Condat, Richtárik 2023",
-        parameters: <Family<Self> as motet_core::Documented>::PARAMETERS,
+        parameters: <ScafflixFamily<Self> as motet_core::Documented>::PARAMETERS,
         example: "{}",
     };
 
@@ -39,4 +39,4 @@ impl Kind for Individual {
 }
 
 /// i-Scaffnew.
-pub type IScaffnew = Family<Individual>;
+pub type IScaffnew = ScafflixFamily<Individual>;

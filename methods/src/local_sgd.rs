@@ -7,17 +7,17 @@
 use motet_core::NonNegative;
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, uniform};
+use crate::local_update::{Amount, Common, Line, LocalUpdateFamily, Preset, Recipe, Rule, uniform};
 use crate::parts::{Schedule, Weights};
 use crate::registry::{Card, Reads};
 
 /// Local SGD.
-pub type LocalSgd = Family<Settings>;
+pub type LocalSgd = LocalUpdateFamily<LocalSgdSettings>;
 
 /// What Local SGD leaves open.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct LocalSgdSettings {
     /// γ: client rate, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
     pub gamma: Schedule<NonNegative>,
     /// K: gradients per client and round, or { epochs = n }.
@@ -30,7 +30,7 @@ pub struct Settings {
     pub common: Common,
 }
 
-impl Preset for Settings {
+impl Preset for LocalSgdSettings {
     const CARD: Card = Card {
         name: "local-sgd",
         reads: Reads::Sums,

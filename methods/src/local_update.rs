@@ -56,19 +56,19 @@ mod theory;
 pub use adapting::{Adapting, Order};
 use batches::{Batches, Rows, parted};
 pub use messages::{Ask, Reply, Server};
-pub use preset::{Common, Family, Line, Preset};
+pub use preset::{Common, Line, LocalUpdateFamily, Preset};
 pub use recipe::{Recipe, Rule};
 pub use settings::{Draw, Send, Theta};
 pub use table::{TABLE, line};
 pub use theory::{Theory, phi};
 
 /// LocalUpdate itself: nothing is fixed.
-pub type LocalUpdate = Family<Settings>;
+pub type LocalUpdate = LocalUpdateFamily<LocalUpdateSettings>;
 
 /// Every setting of the family.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct LocalUpdateSettings {
     /// Θ: weights of the local gradients, "1:K" (all alike, default), "K" (the last one alone) or a list.
     #[serde(default)]
     pub theta: Theta,
@@ -123,7 +123,7 @@ pub(crate) fn fifth() -> Fraction {
     Fraction::new(0.2).expect("0.2 is a fraction")
 }
 
-impl Preset for Settings {
+impl Preset for LocalUpdateSettings {
     const CARD: Card = Card {
         name: "local-update",
         reads: Reads::Sums,
@@ -135,7 +135,7 @@ impl Preset for Settings {
     const LINE: Line = Line { theta: "any", rates: "gamma, eta free", deploys: "x, or adapt steps from it" };
 
     fn recipe(&self) -> Recipe {
-        let Settings { batch, draw, sampling, start, local, .. } = self.clone();
+        let LocalUpdateSettings { batch, draw, sampling, start, local, .. } = self.clone();
         Recipe {
             theta: self.theta.clone(),
             steps: self.steps,
@@ -149,7 +149,7 @@ impl Preset for Settings {
     }
 }
 
-impl<P: Preset> Family<P> {
+impl<P: Preset> LocalUpdateFamily<P> {
     /// The rates of this round: γ, and η as far as it is not the optimiser's own.
     fn rates(&self, s: &Server) -> (f64, f64) {
         let (r, t) = (&self.recipe, s.momenta.t);
@@ -246,7 +246,7 @@ impl<P: Preset> Family<P> {
     }
 }
 
-impl<P: Preset> Algorithm for Family<P> {
+impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
     type Ask = Ask;
     type Reply = Reply;
     type Server = Server;
@@ -292,7 +292,7 @@ impl<P: Preset> Algorithm for Family<P> {
             return Ok(());
         }
         let q = sum.average();
-        round.decide();
+        round.accept();
         let finite = match &self.recipe.server {
             Rule::Optimiser(optimiser) => optimiser.apply(&mut s.x, &q, eta, &mut s.momenta), // line 8
             _ => {
@@ -300,7 +300,7 @@ impl<P: Preset> Algorithm for Family<P> {
                 plain(&mut s.x, &q, eta)
             }
         };
-        round.vouch(finite);
+        round.state_is_finite(finite);
         round.note("q_norm", q.norm());
         if self.recipe.varies() {
             round.note("gamma", gamma);
@@ -347,7 +347,7 @@ impl<P: Preset> Algorithm for Family<P> {
     }
 }
 
-impl<P: Preset> Family<P> {
+impl<P: Preset> LocalUpdateFamily<P> {
     /// Line 10: some more steps from the shared model.
     fn adapted(&self, _: &(), shared: &Vector, site: &mut Site<'_>) -> Vector {
         let Some(steps) = std::num::NonZeroU32::new(self.recipe.adapt) else { return shared.clone() };
@@ -364,7 +364,7 @@ impl<P: Preset> Family<P> {
     }
 }
 
-impl<P: Preset> Study for Family<P> {
+impl<P: Preset> Study for LocalUpdateFamily<P> {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         self.recipe.suits(clients)
     }

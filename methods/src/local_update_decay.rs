@@ -8,26 +8,26 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{self, Family, Line, Preset, Recipe};
+use crate::local_update::{self, Line, LocalUpdateFamily, Preset, Recipe};
 use crate::parts::Decay;
 use crate::registry::{Card, Reads};
 
 /// LocalUpdateDecay.
-pub type LocalUpdateDecay = Family<Settings>;
+pub type LocalUpdateDecay = LocalUpdateFamily<LocalUpdateDecaySettings>;
 
 /// LocalUpdate's settings and those of the decay.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct LocalUpdateDecaySettings {
     /// How both rates fall: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, server_factor = 0.9, least = 0, machine = "released" | "paper" }; the loss is always measured.
     #[serde(default)]
     pub decay: Decay,
     /// The rest.
     #[serde(flatten)]
-    pub update: local_update::Settings,
+    pub update: local_update::LocalUpdateSettings,
 }
 
-impl Preset for Settings {
+impl Preset for LocalUpdateDecaySettings {
     const CARD: Card = Card {
         name: "local-update-decay",
         reads: Reads::Sums,

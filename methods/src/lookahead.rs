@@ -8,17 +8,17 @@
 use motet_core::{NonNegative, Probability};
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule};
+use crate::local_update::{Amount, Common, Line, LocalUpdateFamily, Preset, Recipe, Rule};
 use crate::parts::Schedule;
 use crate::registry::{Card, Reads};
 
 /// Lookahead.
-pub type Lookahead = Family<Settings>;
+pub type Lookahead = LocalUpdateFamily<LookaheadSettings>;
 
 /// What Lookahead leaves open.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct LookaheadSettings {
     /// γ: client rate, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
     pub gamma: Schedule<NonNegative>,
     /// K: gradients per client and round, or { epochs = n }.
@@ -35,7 +35,7 @@ fn half() -> Probability {
     Probability::new(0.5).expect("one half is a probability")
 }
 
-impl Preset for Settings {
+impl Preset for LookaheadSettings {
     const CARD: Card = Card {
         name: "lookahead",
         reads: Reads::Sums,

@@ -6,13 +6,13 @@
 //! mean fᵢ(X_m(x)) itself. Hessian-vector products are exact where the model has them, else central differences of gradients. All lines
 //! are there. On quadratics with full gradients it is Θ_{2m+1} (Theorem 4 of LocalUpdate).
 
-use crate::local_update::{Adapting, Family, Order};
+use crate::local_update::{Adapting, LocalUpdateFamily, Order};
 
 /// MAML.
-pub type Maml = Family<Settings>;
+pub type Maml = LocalUpdateFamily<MamlSettings>;
 
 /// What MAML leaves open.
-pub type Settings = Adapting<Second>;
+pub type MamlSettings = Adapting<Second>;
 
 /// Derivatives of the second order.
 #[derive(Clone, Debug)]

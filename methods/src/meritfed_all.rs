@@ -129,7 +129,7 @@ impl MeritFedAll {
     fn gather(&self, s: &Server, round: &mut Round<'_, Self>) -> Result<Vec<Gradients>, Abort> {
         let wanted = self.wanted(s, round);
         let mut gradients = vec![Gradients::default(); s.targets.len()];
-        let asked = round.everyone().filter(|id| !wanted[id.0 as usize].is_empty()).wary();
+        let asked = round.everyone().filter(|id| !wanted[id.0 as usize].is_empty()).drop_non_finite();
         let ask = |id: ClientId| Ask::Differentiate { models: wanted[id.0 as usize].iter().map(|&k| s.targets[k].x.clone()).collect() };
         round.ask_each(&asked, ask, |id, reply| {
             if let Reply::Gradients { g } = reply {
@@ -162,7 +162,7 @@ impl Algorithm for MeritFedAll {
 
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let gradients = self.gather(s, round)?; // lines 2 and 3
-        s.targets.iter_mut().for_each(|target| target.w.banish(round.lied()));
+        s.targets.iter_mut().for_each(|target| target.w.banish(round.dropped()));
         let begin = |(target, g): (&Weighed, &Gradients)| self.mirror.search(target.w.among(&g.places()), round.index());
         let mut searches: Vec<Search<'_>> = s.targets.iter().zip(&gradients).map(begin).collect();
         let targets = round.everyone().filter(|id| !gradients[id.0 as usize].is_empty());

@@ -7,17 +7,17 @@
 use motet_core::{NonNegative, Positive, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Common, Family, Line, Preset, Recipe, Rule, uniform};
+use crate::local_update::{Common, Line, LocalUpdateFamily, Preset, Recipe, Rule, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
 use crate::registry::{Card, Reads};
 
 /// Mini-batch SGD.
-pub type MinibatchSgd = Family<Settings>;
+pub type MinibatchSgd = LocalUpdateFamily<MinibatchSgdSettings>;
 
 /// What mini-batch SGD leaves open.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct MinibatchSgdSettings {
     /// η: server rate of plain steps, a number, "theory" or a schedule; this or optimiser must be given.
     #[serde(default)]
     pub eta: Option<Schedule<Positive>>,
@@ -32,7 +32,7 @@ pub struct Settings {
     pub common: Common,
 }
 
-impl Preset for Settings {
+impl Preset for MinibatchSgdSettings {
     const CARD: Card = Card {
         name: "minibatch-sgd",
         reads: Reads::Sums,

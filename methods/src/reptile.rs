@@ -8,17 +8,17 @@
 use motet_core::{NonNegative, Positive, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, uniform};
+use crate::local_update::{Amount, Common, Line, LocalUpdateFamily, Preset, Recipe, Rule, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
 use crate::registry::{Card, Reads};
 
 /// Reptile.
-pub type Reptile = Family<Settings>;
+pub type Reptile = LocalUpdateFamily<ReptileSettings>;
 
 /// What Reptile leaves open.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct ReptileSettings {
     /// γ: client rate, also of the adaptation.
     pub gamma: NonNegative,
     /// K: gradients per client and round.
@@ -40,7 +40,7 @@ pub struct Settings {
     pub common: Common,
 }
 
-impl Preset for Settings {
+impl Preset for ReptileSettings {
     const CARD: Card = Card {
         name: "reptile",
         reads: Reads::Sums,

@@ -71,12 +71,12 @@ pub use messages::{Ask, Client, Reply, Server};
 pub use settings::{Coin, Controls, Participation, Setting, Steps, Target, Variant};
 
 /// Scafflix itself.
-pub type Scafflix = Family<Personal>;
+pub type Scafflix = ScafflixFamily<Personal>;
 
 /// The algorithm of all three.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields, bound(serialize = "", deserialize = ""))]
-pub struct Family<K: Kind> {
+pub struct ScafflixFamily<K: Kind> {
     /// What only one of them has.
     #[serde(flatten)]
     pub kind: K,
@@ -118,7 +118,7 @@ pub struct Family<K: Kind> {
     pub solve: Solve,
 }
 
-impl<K: Kind> Method for Family<K> {
+impl<K: Kind> Method for ScafflixFamily<K> {
     const CARD: Card = K::CARD;
 
     fn reads_sums(&self) -> bool {
@@ -126,7 +126,7 @@ impl<K: Kind> Method for Family<K> {
     }
 }
 
-impl<K: Kind> Family<K> {
+impl<K: Kind> ScafflixFamily<K> {
     /// Those who have a part in x.
     fn sharing(&self, round: &Round<'_, Self>) -> Cohort {
         round.everyone().filter(|id| self.share(id) > 0.0).required()
@@ -221,7 +221,7 @@ impl<K: Kind> Family<K> {
     }
 }
 
-impl<K: Kind> Algorithm for Family<K> {
+impl<K: Kind> Algorithm for ScafflixFamily<K> {
     type Ask = Ask;
     type Reply = Reply;
     type Server = Server;
@@ -352,14 +352,14 @@ impl<K: Kind> Algorithm for Family<K> {
     }
 }
 
-impl<K: Kind> Family<K> {
+impl<K: Kind> ScafflixFamily<K> {
     /// αᵢ: the share of the common model in what the client deploys.
     pub fn share(&self, client: ClientId) -> f64 {
         self.kind.alpha().map_or(1.0, |alpha| *alpha.of(client))
     }
 }
 
-impl<K: Kind> Study for Family<K> {
+impl<K: Kind> Study for ScafflixFamily<K> {
     fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
         self.kind.alpha_mut()
     }

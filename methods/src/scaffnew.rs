@@ -9,7 +9,7 @@ use motet_core::{Fraction, PerClient};
 use serde::{Deserialize, Serialize};
 
 use crate::registry::Card;
-use crate::scafflix::{Family, Kind, READS, Steps};
+use crate::scafflix::{Kind, READS, ScafflixFamily, Steps};
 
 /// Scaffnew has no parameters of its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, motet_core::Documented)]
@@ -21,7 +21,7 @@ impl Kind for Plain {
         reads: READS,
         about: "local training with control variates, one stepsize for all (ProxSkip)",
         paper: "Mishchenko, Malinovsky, Stich, Richtárik 2022",
-        parameters: <Family<Self> as motet_core::Documented>::PARAMETERS,
+        parameters: <ScafflixFamily<Self> as motet_core::Documented>::PARAMETERS,
         example: "{}",
     };
 
@@ -39,4 +39,4 @@ impl Kind for Plain {
 }
 
 /// Scaffnew.
-pub type Scaffnew = Family<Plain>;
+pub type Scaffnew = ScafflixFamily<Plain>;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Fleet, Heard, Host, Memo, Plan, Population, Probe, Received, Rhythm, Roster, Score, Seed, Shard,
-    Slot, Vector, Wave, train,
+    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Memo, Plan, Population, Probe, Received, Rhythm, Roster, Score, Seed,
+    Shard, Slot, Vector, Wave, train,
 };
 use motet_methods::Method;
 use motet_methods::flix::Flix;
@@ -227,8 +227,8 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Stopwatch<F> {
         self.laps.push(Instant::now());
         self.inner.sum(slot, wave, adding)
     }
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
-        self.inner.settled(clients, heard)
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
+        self.inner.round_closed(clients, heard)
     }
     fn elapsed(&mut self) -> f64 {
         self.inner.elapsed()

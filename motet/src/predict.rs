@@ -64,8 +64,8 @@ impl SavedModel {
             );
             return Err(wrong(&self.file, message));
         }
-        let exam = passport.model.exam(&examples, 0..count).map_err(unfit)?;
-        let Some(scores) = exam.scores(&self.x) else {
+        let evaluator = passport.model.evaluator(&examples, 0..count).map_err(unfit)?;
+        let Some(scores) = evaluator.scores(&self.x) else {
             return Err(wrong(&self.file, format!("a {name} says nothing of single examples")));
         };
         Ok(scores.chunks(scores.len() / count.max(1)).map(|scores| Prediction::of(scores, passport.classes)).collect())

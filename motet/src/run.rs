@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, ClientId, Fleet, Host, Keeper, Ledger, Look, Memo, Merit, Moment, Next, Outcome, Plan, Population, Probe, Rhythm, Row, Seed,
-    Sink, Stop, Study, TrainError, Vector, train_from,
+    Abort, AfterRound, Checkpointer, ClientId, Fleet, Host, Ledger, Memo, Merit, Outcome, Plan, Population, Probe, ProbeRequest, Rhythm,
+    Row, RunState, Seed, Sink, Stop, Study, TrainError, Vector, train_from,
 };
 use motet_runtime::{Memory, Pool, Threads};
 
@@ -70,7 +70,8 @@ pub enum RunError {
 impl<A: Study> Run<A> {
     /// A hundred rounds with seed 0 on all cores, measured after each, from where the clients' functions start.
     pub fn new(method: A, clients: impl Into<Clients>) -> Self {
-        let plan = Plan { look: Look { train: true, validation: true, test: true, ..Look::default() }, ..Plan::new(100, Seed(0)) };
+        let plan =
+            Plan { look: ProbeRequest { train: true, validation: true, test: true, ..ProbeRequest::default() }, ..Plan::new(100, Seed(0)) };
         Self { method, clients: clients.into(), plan, threads: None, start: None }
     }
 
@@ -143,8 +144,8 @@ impl<A: Study> Run<A> {
         let host = Host::new(Arc::clone(&method), Arc::clone(&population), store, Arc::<Memo>::default(), plan.seed);
         let mut fleet = Threads::new(host, pool);
         observer.notice(Event::Begin { label: "run", seed: plan.seed.0, rounds: plan.rounds });
-        let mut kept = Kept { rows: vec![], merits: vec![], observer };
-        let begin = Moment::before(&*method, start);
+        let mut kept = RowKeeper { rows: vec![], merits: vec![], observer };
+        let begin = RunState::before(&*method, start);
         let trained = train_from(&*method, begin, &plan, &mut fleet, &mut kept, &mut Stops(observer))?;
         let personal = models(&*method, &trained, &*population, &mut fleet)?;
         let shared = method.shared(&trained.server, ClientId(0)).clone();
@@ -166,7 +167,7 @@ fn models<A: Study>(
         motet_core::Roster::Unbounded => vec![],
     };
     let shared = |id: ClientId| method.shared(&trained.server, id);
-    let look = Look { model: true, ..Look::default() };
+    let look = ProbeRequest { model: true, ..ProbeRequest::default() };
     let probe = Probe { round: trained.rounds, to: &ids, shared: &shared, heard: &trained.heard, look, reference: None };
     let mut personal = vec![];
     fleet.probe(&probe, &mut |id, score| personal.extend(score.model.map(|model| (id, model))))?;
@@ -174,13 +175,13 @@ fn models<A: Study>(
 }
 
 /// Rows to memory and to the observer.
-struct Kept<'a> {
+struct RowKeeper<'a> {
     rows: Vec<Row>,
     merits: Vec<Merit>,
     observer: &'a dyn Observer,
 }
 
-impl Sink for Kept<'_> {
+impl Sink for RowKeeper<'_> {
     fn row(&mut self, row: &Row) -> std::io::Result<()> {
         self.observer.notice(Event::Row(row));
         self.rows.push(row.clone());
@@ -196,8 +197,8 @@ impl Sink for Kept<'_> {
 /// Ends a run when the observer says so.
 struct Stops<'a>(&'a dyn Observer);
 
-impl<A: Study> Keeper<A> for Stops<'_> {
-    fn after(&mut self, _: &Moment<A>) -> std::io::Result<Next> {
-        Ok(if self.0.stop() { Next::Stop } else { Next::GoOn })
+impl<A: Study> Checkpointer<A> for Stops<'_> {
+    fn after(&mut self, _: &RunState<A>) -> std::io::Result<AfterRound> {
+        Ok(if self.0.stop() { AfterRound::Stop } else { AfterRound::GoOn })
     }
 }

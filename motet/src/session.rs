@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use motet_core::{
-    Abort, ClientId, Fleet, Heard, Host, Keeper, Kept, Ledger, Look, Memo, Moment, Next, Outcome, Plan, Population, Probe, Reader, Score,
-    Seed, Sink, Store, StoreError, TrainError, Trained, Vector, Wire, train_from,
+    Abort, AfterRound, Checkpointer, ClientId, ClientVersions, Fleet, Host, LastReplies, Ledger, Memo, Outcome, Plan, Population, Probe,
+    ProbeRequest, Reader, RunState, Score, Seed, Sink, Store, StoreError, TrainError, Trained, Vector, Wire, train_from,
 };
 use motet_methods::Method;
 use motet_problems::Problem;
 use motet_runtime::{Byzantine, Deployed, Pool, Threads};
 
-use crate::asleep::Asleep;
+use crate::client_states::ClientStates;
 use crate::resume::Saved;
 use crate::timed::Timed;
 
@@ -36,12 +36,12 @@ pub(crate) enum States<'a> {
     Sized(Arc<dyn Sizes>),
     /// In a folder with a limit to what stays in memory, or in memory where there is no folder; the run goes on from the newest
     /// of the saved moments, if there is one.
-    Kept { folder: Option<&'a Path>, limit: u64, saved: &'a [Saved] },
+    Durable { folder: Option<&'a Path>, limit: u64, saved: &'a [Saved] },
 }
 
 impl States<'_> {
     /// In memory, from the beginning.
-    pub(crate) const NEW: Self = States::Kept { folder: None, limit: u64::MAX, saved: &[] };
+    pub(crate) const NEW: Self = States::Durable { folder: None, limit: u64::MAX, saved: &[] };
 }
 
 /// Is told the size of every state that is put to sleep.
@@ -62,10 +62,10 @@ pub trait Session {
     fn gradient2(&self, client: ClientId, x: &Vector) -> f64;
 
     /// Runs the rounds that are left.
-    fn train(&mut self, plan: &Plan, sink: &mut dyn Sink, checkpoints: &mut dyn Checkpointer) -> Result<Ended, TrainError>;
+    fn train(&mut self, plan: &Plan, sink: &mut dyn Sink, checkpoints: &mut dyn AnyCheckpointer) -> Result<Ended, TrainError>;
 
     /// Scores what clients deploy with the model that was reached.
-    fn probe(&mut self, to: &[ClientId], look: Look, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort>;
+    fn probe(&mut self, to: &[ClientId], look: ProbeRequest, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort>;
 
     /// The model that the server would hand a client now.
     fn shared(&self, client: ClientId) -> Vector;
@@ -80,7 +80,7 @@ pub trait Session {
 /// How a training ended.
 pub struct Ended {
     /// What was heard of each client.
-    pub heard: Heard,
+    pub heard: LastReplies,
     /// What was spent.
     pub ledger: Ledger,
     /// Rounds completed.
@@ -90,16 +90,16 @@ pub struct Ended {
 }
 
 /// Is offered every moment between two rounds: to make it durable, or to end the run there.
-pub trait Checkpointer {
+pub trait AnyCheckpointer {
     /// After a round that is not the last.
-    fn after(&mut self, moment: &dyn RunMoment) -> io::Result<Next>;
+    fn after(&mut self, moment: &dyn AnyRunState) -> io::Result<AfterRound>;
 
     /// After the last round: a longer run may go on from here.
-    fn end(&mut self, moment: &dyn RunMoment) -> io::Result<()>;
+    fn end(&mut self, moment: &dyn AnyRunState) -> io::Result<()>;
 }
 
 /// A moment of a run that can be made durable.
-pub trait RunMoment {
+pub trait AnyRunState {
     /// The round to come.
     fn next_round(&self) -> u64;
     /// Everything the loop knows, as bytes.
@@ -115,25 +115,25 @@ pub(crate) struct Live<M: Method> {
     method: Arc<M>,
     host: Host<M>,
     fleet: Timed<Deployed<Byzantine<Threads<M>>>>,
-    states: Asleep<Kept<M::Client>>,
+    states: ClientStates<ClientVersions<M::Client>>,
     pool: Arc<Pool>,
-    now: Moment<M>,
+    now: RunState<M>,
 }
 
 impl<M: Method> Live<M> {
     pub(crate) fn open(method: Arc<M>, ground: Ground<'_>) -> io::Result<Self> {
         let Ground { problem, memo, pool, seed, states, disturbed } = ground;
-        let mut now = Moment::before(&*method, problem.start.clone());
+        let mut now = RunState::before(&*method, problem.start.clone());
         let (states, store) = match states {
             States::Sized(sizes) => {
-                let states = Asleep::found(&[], None, u64::MAX)?;
+                let states = ClientStates::found(&[], None, u64::MAX)?;
                 let store: Arc<dyn Store<_>> = Arc::new(Sized { inner: states.store(), sizes });
                 (states, store)
             }
-            States::Kept { folder, limit, saved } => {
-                let states = Asleep::found(saved, folder, limit)?;
+            States::Durable { folder, limit, saved } => {
+                let states = ClientStates::found(saved, folder, limit)?;
                 if let Some(newest) = saved.first() {
-                    now = Moment::decode(&mut Reader::new(&newest.moment)).map_err(|e| io::Error::other(e.to_string()))?;
+                    now = RunState::decode(&mut Reader::new(&newest.moment)).map_err(|e| io::Error::other(e.to_string()))?;
                 }
                 let store = states.store();
                 (states, store)
@@ -162,12 +162,12 @@ impl<M: Method> Session for Live<M> {
     }
 
     fn gradient2(&self, client: ClientId, x: &Vector) -> f64 {
-        let look = Look { gradient: true, ..Look::default() };
+        let look = ProbeRequest { gradient: true, ..ProbeRequest::default() };
         let score = self.host.score(client, self.now.account.heard.of(client), 0, x, None, look).ok().flatten();
         score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2())
     }
 
-    fn train(&mut self, plan: &Plan, sink: &mut dyn Sink, checkpoints: &mut dyn Checkpointer) -> Result<Ended, TrainError> {
+    fn train(&mut self, plan: &Plan, sink: &mut dyn Sink, checkpoints: &mut dyn AnyCheckpointer) -> Result<Ended, TrainError> {
         let begin = self.now.clone();
         let mut keeper = Erased::<M> { to: checkpoints, states: &self.states };
         let Trained { server, heard, ledger, rounds, outcome } =
@@ -176,7 +176,7 @@ impl<M: Method> Session for Live<M> {
         Ok(Ended { heard, ledger, rounds, outcome })
     }
 
-    fn probe(&mut self, to: &[ClientId], look: Look, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
+    fn probe(&mut self, to: &[ClientId], look: ProbeRequest, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
         let (method, now) = (&self.method, &self.now);
         let shared = |id: ClientId| method.shared(&now.server, id);
         let round = now.next.saturating_sub(1);
@@ -200,27 +200,27 @@ impl<M: Method> Session for Live<M> {
 
 /// Hands moments of one method to a checkpointer that knows none.
 struct Erased<'a, M: Method> {
-    to: &'a mut dyn Checkpointer,
-    states: &'a Asleep<Kept<M::Client>>,
+    to: &'a mut dyn AnyCheckpointer,
+    states: &'a ClientStates<ClientVersions<M::Client>>,
 }
 
-impl<M: Method> Keeper<M> for Erased<'_, M> {
-    fn after(&mut self, moment: &Moment<M>) -> io::Result<Next> {
+impl<M: Method> Checkpointer<M> for Erased<'_, M> {
+    fn after(&mut self, moment: &RunState<M>) -> io::Result<AfterRound> {
         self.to.after(&Saveable { moment, states: self.states })
     }
 
-    fn end(&mut self, moment: &Moment<M>) -> io::Result<()> {
+    fn end(&mut self, moment: &RunState<M>) -> io::Result<()> {
         self.to.end(&Saveable { moment, states: self.states })
     }
 }
 
 /// A moment of one method.
 struct Saveable<'a, M: Method> {
-    moment: &'a Moment<M>,
-    states: &'a Asleep<Kept<M::Client>>,
+    moment: &'a RunState<M>,
+    states: &'a ClientStates<ClientVersions<M::Client>>,
 }
 
-impl<M: Method> RunMoment for Saveable<'_, M> {
+impl<M: Method> AnyRunState for Saveable<'_, M> {
     fn next_round(&self) -> u64 {
         self.moment.next
     }

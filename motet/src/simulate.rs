@@ -20,7 +20,7 @@ use crate::method::AnyMethod;
 use crate::observer::{Event, Observer, Unobserved};
 use crate::recorders::Recorder;
 use crate::session::{Ground, States};
-use crate::tuning::{Past, Trials};
+use crate::tuning::{TrialHistory, Trials};
 
 mod plan;
 mod run;
@@ -179,7 +179,7 @@ impl Simulation {
     }
 
     /// The method of a run, with what earlier runs decide: which values come to a trial, or were chosen, or picked.
-    fn decide(&self, planned: &Planned, cards: &mut [RunCard], run: usize, past: Past<'_>, clients: &[ClientRow]) -> MethodEntry {
+    fn decide(&self, planned: &Planned, cards: &mut [RunCard], run: usize, past: TrialHistory<'_>, clients: &[ClientRow]) -> MethodEntry {
         let mut entry = self.entries[planned.entry].clone();
         match planned.role {
             Role::Plain => {}
@@ -223,7 +223,7 @@ impl Simulation {
     }
 
     /// The values that trials chose, and the place of the method with these.
-    fn chosen(&self, tuning: usize, past: Past<'_>) -> (&Map<String, Value>, usize) {
+    fn chosen(&self, tuning: usize, past: TrialHistory<'_>) -> (&Map<String, Value>, usize) {
         let (values, place) = &self.tunings[tuning].candidates[self.tunings[tuning].chosen(past)];
         (values, *place)
     }
@@ -307,7 +307,7 @@ impl Simulation {
                 });
             }
             let (planned, begun) = (self.runs[run], std::mem::take(&mut begun));
-            let past = Past { runs: &runs, rows: &records.rows };
+            let past = TrialHistory { runs: &runs, rows: &records.rows };
             let entry = self.decide(&planned, &mut records.manifest.runs, run, past, &records.clients);
             let picks = entry.pick.is_some() && self.is_result(&planned);
             let card = &mut records.manifest.runs[run];
@@ -325,7 +325,7 @@ impl Simulation {
             runs.push(done.summary);
             recorder.manifest(&records.manifest)?;
         }
-        let tuning = self.tunings.iter().map(|trials| trials.summary(Past { runs: &runs, rows: &records.rows })).collect();
+        let tuning = self.tunings.iter().map(|trials| trials.summary(TrialHistory { runs: &runs, rows: &records.rows })).collect();
         records.summary =
             Some(Summary { experiment: self.experiment.name.clone(), finished: Some(Utc::now()), runs, tuning, claims: vec![] });
         Ok(records)

@@ -5,7 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, Adding, Algorithm, ClientId, Fleet, Heard, Merit, Probe, Received, Roster, Row, Score, Sink, Slot, Wave};
+use motet_core::{Abort, Adding, Algorithm, ClientId, Fleet, LastReplies, Merit, Probe, Received, Roster, Row, Score, Sink, Slot, Wave};
 
 use crate::observer::{Event, Observer};
 use crate::recorders::Recorder;
@@ -31,8 +31,8 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
         self.inner.sum(slot, wave, adding)
     }
 
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
-        self.inner.settled(clients, heard)
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
+        self.inner.round_closed(clients, heard)
     }
 
     fn elapsed(&mut self) -> f64 {

@@ -25,7 +25,7 @@ pub(crate) struct Trials {
 
 /// What is there to judge by.
 #[derive(Clone, Copy)]
-pub(crate) struct Past<'a> {
+pub(crate) struct TrialHistory<'a> {
     pub(crate) runs: &'a [RunSummary],
     pub(crate) rows: &'a [Row],
 }
@@ -58,7 +58,7 @@ impl Trials {
     }
 
     /// Which combination comes at a place of a rung, and the run that it goes on from.
-    pub(crate) fn at(&self, rung: usize, place: usize, past: Past<'_>) -> (usize, Option<usize>) {
+    pub(crate) fn at(&self, rung: usize, place: usize, past: TrialHistory<'_>) -> (usize, Option<usize>) {
         let Some(before) = rung.checked_sub(1) else { return (place, None) };
         let ladder = self.ladder(rung, past);
         let goes_on = self.survivors(&ladder[before], rung).nth(place);
@@ -66,7 +66,7 @@ impl Trials {
     }
 
     /// The combination that the runs are made with.
-    pub(crate) fn chosen(&self, past: Past<'_>) -> usize {
+    pub(crate) fn chosen(&self, past: TrialHistory<'_>) -> usize {
         let standings = self.ladder(self.rungs.len(), past).pop().unwrap_or_default();
         let Some(name) = &self.rule.stable else { return best(standings.iter()) };
         let value = |s: &Standing| self.candidates[s.candidate].0.get(name).and_then(Value::as_f64).unwrap_or(f64::NEG_INFINITY);
@@ -80,7 +80,7 @@ impl Trials {
     }
 
     /// The first so many rungs, each with its combinations in the order of the file.
-    fn ladder(&self, rungs: usize, past: Past<'_>) -> Vec<Vec<Standing>> {
+    fn ladder(&self, rungs: usize, past: TrialHistory<'_>) -> Vec<Vec<Standing>> {
         let mut rows: BTreeMap<usize, Vec<&Row>> = BTreeMap::new();
         let mine = self.runs();
         past.rows.iter().filter(|row| mine.contains(&row.run)).for_each(|row| rows.entry(row.run).or_default().push(row));
@@ -133,7 +133,7 @@ impl Trials {
     }
 
     /// What became of the trials, for the summary.
-    pub(crate) fn summary(&self, past: Past<'_>) -> Tuning {
+    pub(crate) fn summary(&self, past: TrialHistory<'_>) -> Tuning {
         let mut reached: BTreeMap<usize, Standing> = BTreeMap::new();
         for standing in self.ladder(self.rungs.len(), past).into_iter().flatten() {
             reached.insert(standing.candidate, standing);

@@ -17,12 +17,12 @@ pub struct Dataset {
     /// What each natural client is called, by key; empty if the source knows no names.
     pub names: Vec<String>,
     /// What the source means each example for; all for training where it does not say.
-    pub lots: Option<Vec<Lot>>,
+    pub usages: Option<Vec<Usage>>,
 }
 
 /// What a source means an example for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lot {
+pub enum Usage {
     /// To be dealt to clients, who train on it.
     Train,
     /// To choose on.
@@ -91,7 +91,7 @@ impl Targets {
 impl Dataset {
     /// Examples for training, from nobody in particular.
     pub fn new(features: Matrix, targets: Targets) -> Self {
-        Self { features, targets, keys: None, names: Vec::new(), lots: None }
+        Self { features, targets, keys: None, names: Vec::new(), usages: None }
     }
 
     /// The same, with the natural client of each example.
@@ -108,23 +108,23 @@ impl Dataset {
 
     /// The same, with what each example is meant for.
     #[must_use]
-    pub fn with_lots(self, lots: Vec<Lot>) -> Self {
-        Self { lots: Some(lots), ..self }
+    pub fn with_usages(self, usages: Vec<Usage>) -> Self {
+        Self { usages: Some(usages), ..self }
     }
 
     /// The same, with what each example is meant for, if some are for something else than training.
-    pub(crate) fn with_some_lots(self, lots: Vec<Lot>) -> Self {
-        if lots.iter().all(|&lot| lot == Lot::Train) { self } else { self.with_lots(lots) }
+    pub(crate) fn with_some_usages(self, usages: Vec<Usage>) -> Self {
+        if usages.iter().all(|&lot| lot == Usage::Train) { self } else { self.with_usages(usages) }
     }
 
     /// What an example is meant for.
-    pub fn lot(&self, row: u32) -> Lot {
-        self.lots.as_ref().map_or(Lot::Train, |lots| lots[row as usize])
+    pub fn usage(&self, row: u32) -> Usage {
+        self.usages.as_ref().map_or(Usage::Train, |usages| usages[row as usize])
     }
 
     /// The examples meant for something, in the source's order.
-    pub fn rows_for(&self, lot: Lot) -> Vec<u32> {
-        (0..self.len() as u32).filter(|&row| self.lot(row) == lot).collect()
+    pub fn rows_for(&self, lot: Usage) -> Vec<u32> {
+        (0..self.len() as u32).filter(|&row| self.usage(row) == lot).collect()
     }
 
     /// How many examples.
@@ -144,7 +144,7 @@ impl Dataset {
             targets: self.targets.permuted(order),
             keys: self.keys.as_ref().map(|keys| order.iter().map(|&r| keys[r as usize]).collect()),
             names: self.names.clone(),
-            lots: self.lots.as_ref().map(|lots| order.iter().map(|&r| lots[r as usize]).collect()),
+            usages: self.usages.as_ref().map(|usages| order.iter().map(|&r| usages[r as usize]).collect()),
         }
     }
 }

@@ -6,7 +6,7 @@ use motet_core::{Seed, Shard};
 use motet_records::Input;
 
 use crate::album::{Album, albums};
-use crate::census::Census;
+use crate::data_summary::DataSummary;
 use crate::dataset::Dataset;
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -37,7 +37,7 @@ impl Dealt {
         let (seed, cut) = config.draw_of(run);
         let (seed, cut) = (Seed(seed), Seed(cut));
         let mut partition = split.deal(&dataset, &mut dice::shared(seed, Step::Split))?;
-        if dataset.lots.is_some() && partition.extras.is_empty() {
+        if dataset.usages.is_some() && partition.extras.is_empty() {
             partition.extras = in_proportion(&dataset, &partition, &mut dice::shared(seed, Step::Given));
         }
         let mut parts = config.holdout.clone().unwrap_or_default().cut(partition.clients, cut)?;
@@ -72,8 +72,8 @@ impl Dealt {
         axes.map_or_else(Vec::new, |axes| albums(&self.parts[..self.parts.len() - self.unseen], &self.dataset, axes))
     }
 
-    pub(crate) fn census(&self) -> Census {
-        Census::take(&self.parts, self.unseen, &self.dataset, self.left_out)
+    pub(crate) fn census(&self) -> DataSummary {
+        DataSummary::take(&self.parts, self.unseen, &self.dataset, self.left_out)
     }
 
     /// About how much memory the examples take.
@@ -98,13 +98,13 @@ pub(crate) fn clients(model: &dyn Fitted, parts: &[Parts]) -> Vec<Shard> {
         taken += rows.len();
         start..taken
     };
-    let exam = |rows: &Range<usize>| (!rows.is_empty()).then(|| model.exam(rows.clone()));
+    let evaluator = |rows: &Range<usize>| (!rows.is_empty()).then(|| model.evaluator(rows.clone()));
     let shard = |part: &Parts| {
         let [train, validation, test] = [next(&part.train), next(&part.validation), next(&part.test)];
         Shard {
-            train_exam: exam(&train),
-            validation_exam: exam(&validation),
-            test_exam: exam(&test),
+            train_evaluator: evaluator(&train),
+            validation_evaluator: evaluator(&validation),
+            test_evaluator: evaluator(&test),
             train: model.objective(train),
             validation: (!validation.is_empty()).then(|| model.objective(validation)),
         }

@@ -1,13 +1,13 @@
 //! Data sets, models and splits → problems.
 //!
 //! A source gives a [`Dataset`]; a split gives each client a range of its rows; a [`ModelConfig`] makes
-//! that range an `Objective` to minimise and an `Exam` to be judged by; [`Problem::build`] does all of it
+//! that range an `Objective` to minimise and an `Evaluator` to be judged by; [`Problem::build`] does all of it
 //! from the `[problem]` section of an experiment file. [`synthetic`] has functions with known answers,
 //! and [`mod@reference`] finds the minimiser that gaps are measured from.
 
 mod album;
-mod census;
 mod data_folder;
+mod data_summary;
 mod dataset;
 mod dealt;
 mod dice;
@@ -26,9 +26,9 @@ pub mod synthetic;
 mod unseen;
 
 pub use album::{Album, SHOWN, Snapshot};
-pub use census::{Census, Household};
 pub use data_folder::{DataFile, Folders, data_files, data_folder};
-pub use dataset::{Dataset, DatasetError, Examples, Lot, Targets};
+pub use data_summary::{ClientSummary, DataSummary};
+pub use dataset::{Dataset, DatasetError, Examples, Targets, Usage};
 pub use error::{LineFault, ProblemError};
 pub use holdout::{Holdout, Parts};
 pub use imports::import;

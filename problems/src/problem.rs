@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Devices, Liars, Population, Roster, Seed, Shard, Vector};
+use motet_core::{ByzantineClients, ClientId, Devices, Population, Roster, Seed, Shard, Vector};
 use motet_records::{Input, ProblemCard};
 
 use crate::album::Album;
-use crate::census::Census;
 use crate::data_folder::Folders;
+use crate::data_summary::DataSummary;
 use crate::dataset::{Dataset, Examples};
 use crate::dealt::{Dealt, clients};
 use crate::error::ProblemError;
@@ -35,11 +35,11 @@ pub struct Problem {
     /// The files that were read.
     pub inputs: Vec<Input>,
     /// Who has what.
-    pub census: Census,
+    pub census: DataSummary,
     /// Clients in each group, where the source knows groups.
     pub groups: Vec<u64>,
     /// Clients that lie.
-    pub liars: Option<Liars>,
+    pub liars: Option<ByzantineClients>,
     /// What clients run on.
     pub devices: Option<Devices>,
     /// How fields of a table became features, where clients did that by themselves.
@@ -109,7 +109,7 @@ impl Problem {
             return Err(ProblemError::Superfluous { section: "model", kind: config.source.name() });
         }
         let samples: usize = shards.iter().map(|shard| shard.train.samples()).sum();
-        let census = Census::of_functions(&shards);
+        let census = DataSummary::of_functions(&shards);
         let memory_bytes = (samples * start.len() * size_of::<f64>()) as u64;
         let shards = Arc::new(shards);
         Ok(Self {
@@ -137,7 +137,7 @@ impl Problem {
             Roster::Unbounded => format!("{kind}, clients without end"),
             _ => format!("{kind}, clients made on demand"),
         };
-        let census = Census { features: start.len() as u64, ..Census::of_functions(&[]) };
+        let census = DataSummary { features: start.len() as u64, ..DataSummary::of_functions(&[]) };
         Ok(Self {
             about,
             shards: Arc::default(),
@@ -191,7 +191,7 @@ impl Problem {
     }
 }
 
-impl Census {
+impl DataSummary {
     /// Who has what, without a model.
     pub fn of(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
         Ok(Self::with_albums(config, folders, run)?.0)
@@ -200,8 +200,8 @@ impl Census {
     /// Who has what, and a few images of a few clients where examples are images.
     pub fn with_albums(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<(Self, Vec<Album>), ProblemError> {
         Ok(match Stock::gather(config, folders, run)? {
-            Stock::Functions { shards, .. } => (Census::of_functions(&shards), Vec::new()),
-            Stock::Population { start, .. } => (Census { features: start.len() as u64, ..Census::of_functions(&[]) }, Vec::new()),
+            Stock::Functions { shards, .. } => (DataSummary::of_functions(&shards), Vec::new()),
+            Stock::Population { start, .. } => (DataSummary { features: start.len() as u64, ..DataSummary::of_functions(&[]) }, Vec::new()),
             Stock::Examples(dealt) => (dealt.census(), dealt.albums(config.model.as_ref())),
         })
     }

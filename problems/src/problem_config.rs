@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use motet_core::{Devices, Liars};
+use motet_core::{ByzantineClients, Devices};
 use serde::de::{Deserializer, Unexpected, Visitor};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub struct ProblemConfig {
     pub weights: Option<PathBuf>,
     /// Who lies, and how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub byzantine: Option<Liars>,
+    pub byzantine: Option<ByzantineClients>,
     /// What clients run on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<Devices>,

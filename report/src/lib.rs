@@ -27,11 +27,11 @@
 mod albums;
 mod chart;
 pub mod claims;
+mod client_summaries;
 mod clients;
 mod compare;
 mod figures;
 mod group;
-mod households;
 mod join;
 mod markup;
 mod merit;
@@ -43,10 +43,10 @@ mod results;
 mod sweep;
 
 pub use albums::{Album, Picture};
+pub use client_summaries::{ClientSummary, data_page, label_map};
 pub use clients::{ClientLine, ClientTable, Gain, MOST_CLIENTS};
 pub use compare::{Axis, Comparison, Curve, Point};
 pub use group::{Group, Run};
-pub use households::{Household, data_page, label_map};
 pub use join::{Advice, Candidate, Estimate, Offer, Way, candidates};
 pub use merit::{Columns, Help, Helper, MeritMap, Transfer, transfers};
 pub use mixture::{AlphaCurve, Contest, Role, Station, alpha, alpha_curves};

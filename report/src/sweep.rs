@@ -7,7 +7,7 @@ use crate::compare::{Comparison, is_variant, largest, least, mean};
 use crate::figures::{file_name, title};
 
 /// One line of the picture: runs that differ by the parameter alone, or a run that does not have it.
-struct Family {
+struct SweepGroup {
     key: String,
     label: String,
     /// By value of the parameter; a run without it has none.
@@ -39,7 +39,7 @@ fn plot(comparison: &Comparison<'_>, metric: &str, parameter: &str) -> Option<Pl
     let (down, up) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
     // What is 0 up to rounding stands at the bottom of a logarithmic picture.
     let log = down >= 0.0 && up > 20.0 * down.max(LEAST);
-    let line = |(k, family): (usize, &Family)| Line {
+    let line = |(k, family): (usize, &SweepGroup)| Line {
         group: k,
         label: family.label.clone(),
         style: Style { colour: k, dash: usize::from(family.points.iter().all(|(at, _)| at.is_none())), mark: k },
@@ -70,8 +70,8 @@ fn plot(comparison: &Comparison<'_>, metric: &str, parameter: &str) -> Option<Pl
     })
 }
 
-fn families(comparison: &Comparison<'_>, metric: &str, parameter: &str) -> Vec<Family> {
-    let mut families: Vec<Family> = vec![];
+fn families(comparison: &Comparison<'_>, metric: &str, parameter: &str) -> Vec<SweepGroup> {
+    let mut families: Vec<SweepGroup> = vec![];
     for group in &comparison.groups {
         let values: Vec<f64> = group.finals(metric).into_iter().filter(|v| v.is_finite()).collect();
         let (Some(run), false) = (group.runs.first(), values.is_empty()) else { continue };
@@ -86,14 +86,14 @@ fn families(comparison: &Comparison<'_>, metric: &str, parameter: &str) -> Vec<F
         let key = format!("{} {} {} {params}", group.folder, run.card.method, run.card.problem);
         match families.iter_mut().find(|f| f.key == key) {
             Some(family) => family.points.push((at, values)),
-            None => families.push(Family { key, label, points: vec![(at, values)] }),
+            None => families.push(SweepGroup { key, label, points: vec![(at, values)] }),
         }
     }
     families.iter_mut().for_each(|f| f.points.sort_by(|a, b| a.0.unwrap_or(0.0).total_cmp(&b.0.unwrap_or(0.0))));
     families
 }
 
-impl Family {
+impl SweepGroup {
     fn marks(&self, low: f64, high: f64, floor: f64) -> Vec<Mark> {
         let mark = |x: f64, values: &[f64]| {
             let [y, low, high] = [mean(values), least(values), largest(values)].map(|v| v.max(floor));

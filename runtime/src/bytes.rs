@@ -1,8 +1,8 @@
 //! Clients that see only bytes: the network without the sockets.
 
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Vector, Wave, Wire, sum_by_exchange,
-    whole,
+    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Probe, Received, Roster, Score, Slot, Vector, Wave, Wire,
+    sum_by_exchange, whole,
 };
 
 /// Encodes every message and score on one side and decodes it on the other.
@@ -56,7 +56,7 @@ impl<A: Algorithm> Fleet<A> for Bytes<A> {
         sum_by_exchange(self, slot, wave, adding)
     }
 
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
         for id in clients {
             self.host.settle(id, heard.of(id))?;
         }

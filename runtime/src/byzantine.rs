@@ -1,21 +1,21 @@
 //! A fleet some of whose clients lie.
 
 use motet_core::{
-    Abort, Adding, Algorithm, Answer, ClientId, Fleet, Heard, Liars, Probe, Purpose, Received, Roster, Score, Seed, Slot, Vector, Wave,
-    Wire, sum_by_exchange,
+    Abort, Adding, Algorithm, Answer, ByzantineClients, ClientId, Fleet, LastReplies, Probe, Purpose, Received, Roster, Score, Seed, Slot,
+    Vector, Wave, Wire, sum_by_exchange,
 };
 
 /// Any fleet, with the replies of some clients rewritten on the way back. Some attacks look at what the others send: a
 /// wave with liars in it is held back until all have answered. Probes are honest: what is measured is the model.
 pub struct Byzantine<F> {
     inner: F,
-    liars: Option<Liars>,
+    liars: Option<ByzantineClients>,
     seed: Seed,
 }
 
 impl<F> Byzantine<F> {
     /// Without liars, the fleet itself.
-    pub fn new(inner: F, liars: Option<Liars>, seed: Seed) -> Self {
+    pub fn new(inner: F, liars: Option<ByzantineClients>, seed: Seed) -> Self {
         Self { inner, liars, seed }
     }
 }
@@ -68,8 +68,8 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Byzantine<F> {
         self.inner.sum(slot, wave, adding)
     }
 
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
-        self.inner.settled(clients, heard)
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
+        self.inner.round_closed(clients, heard)
     }
 
     fn elapsed(&mut self) -> f64 {

@@ -1,7 +1,7 @@
 //! A fleet on devices that are slow, away or unreliable, and the clock of their deployment.
 
 use motet_core::{
-    Abort, Adding, Algorithm, Asks, ClientId, Devices, Fleet, Heard, Probe, Received, Roster, Score, Seed, Slot, Wave, Wire, Work,
+    Abort, Adding, Algorithm, Asks, ClientId, Devices, Fleet, LastReplies, Probe, Received, Roster, Score, Seed, Slot, Wave, Wire, Work,
     sum_by_exchange,
 };
 
@@ -84,8 +84,8 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Deployed<F> {
         self.inner.sum(slot, wave, adding)
     }
 
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
-        self.inner.settled(clients, heard)
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
+        self.inner.round_closed(clients, heard)
     }
 
     fn elapsed(&mut self) -> f64 {

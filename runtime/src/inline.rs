@@ -1,6 +1,8 @@
 //! Everyone on this thread: the reference the others are compared with.
 
-use motet_core::{Abort, Adding, Algorithm, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Wave, sum_by_exchange};
+use motet_core::{
+    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Probe, Received, Roster, Score, Slot, Wave, sum_by_exchange,
+};
 
 /// Serves one client after the other.
 pub struct Inline<A: Algorithm> {
@@ -36,7 +38,7 @@ impl<A: Algorithm> Fleet<A> for Inline<A> {
         sum_by_exchange(self, slot, wave, adding)
     }
 
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
         for id in clients {
             self.host.settle(id, heard.of(id))?;
         }

@@ -1,7 +1,7 @@
 //! Loses replies after the clients did their work.
 
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Fleet, Heard, Probe, Purpose, Received, Roster, Score, Seed, Slot, Wave, sum_by_exchange,
+    Abort, Adding, Algorithm, ClientId, Fleet, LastReplies, Probe, Purpose, Received, Roster, Score, Seed, Slot, Wave, sum_by_exchange,
 };
 
 /// Any fleet, with a share of its replies lost on the way back.
@@ -49,8 +49,8 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Lossy<F> {
         self.inner.sum(slot, wave, adding)
     }
 
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
-        self.inner.settled(clients, heard)
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
+        self.inner.round_closed(clients, heard)
     }
 
     fn elapsed(&mut self) -> f64 {

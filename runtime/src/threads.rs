@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Adding, Algorithm, Asks, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Vector, Wave, sum_by_exchange,
+    Abort, Adding, Algorithm, Asks, ClientId, Fleet, Host, LastReplies, Probe, Received, Roster, Score, Slot, Vector, Wave, sum_by_exchange,
 };
 
 use crate::pool::Pool;
@@ -65,7 +65,7 @@ impl<A: Algorithm> Fleet<A> for Threads<A> {
         sum_by_exchange(self, slot, wave, adding)
     }
 
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
         for id in clients {
             self.host.settle(id, heard.of(id))?;
         }

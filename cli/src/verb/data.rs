@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use motet::problems::{Album, Census, Folders, Household, Snapshot, data_files, data_folder};
+use motet::problems::{Album, ClientSummary, DataSummary, Folders, Snapshot, data_files, data_folder};
 use serde_json::json;
 
 use super::console::Console;
@@ -101,7 +101,7 @@ fn show(path: &Path, picture: Option<&Path>, how: &HowArgs, console: Console<'_>
     let folders = Folders::beside(&experiment.document.folder);
     let (mut shown, mut images) = (vec![], vec![]);
     for variant in &experiment.problems {
-        let found = Census::with_albums(&variant.config, &folders, experiment.seeds[0]);
+        let found = DataSummary::with_albums(&variant.config, &folders, experiment.seeds[0]);
         let (census, albums) = found.map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?;
         shown.push(census);
         images.push(albums);
@@ -115,8 +115,8 @@ fn show(path: &Path, picture: Option<&Path>, how: &HowArgs, console: Console<'_>
 }
 
 /// Writes the page, or the picture alone.
-fn draw(census: &Census, albums: &[Album], name: &str, file: &Path) -> Result<(), Error> {
-    let clients: Vec<motet::report::Household> = census.clients.iter().enumerate().map(household).collect();
+fn draw(census: &DataSummary, albums: &[Album], name: &str, file: &Path) -> Result<(), Error> {
+    let clients: Vec<motet::report::ClientSummary> = census.clients.iter().enumerate().map(household).collect();
     let content = match file.extension().and_then(|extension| extension.to_str()) {
         Some("svg") => motet::report::label_map(&clients, name),
         Some("html") => {
@@ -132,7 +132,7 @@ fn draw(census: &Census, albums: &[Album], name: &str, file: &Path) -> Result<()
     fs::write(file, content).map_err(|source| Error::Write { path: file.to_path_buf(), source })
 }
 
-fn sheet(album: &Album, clients: &[motet::report::Household]) -> motet::report::Album {
+fn sheet(album: &Album, clients: &[motet::report::ClientSummary]) -> motet::report::Album {
     let picture = |shot: &Snapshot| motet::report::Picture {
         png: shot.png.clone(),
         size: shot.size,
@@ -141,8 +141,8 @@ fn sheet(album: &Album, clients: &[motet::report::Household]) -> motet::report::
     motet::report::Album { name: clients[album.client].name.clone(), pictures: album.pictures.iter().map(picture).collect() }
 }
 
-fn household((number, client): (usize, &Household)) -> motet::report::Household {
-    motet::report::Household {
+fn household((number, client): (usize, &ClientSummary)) -> motet::report::ClientSummary {
+    motet::report::ClientSummary {
         name: client.name.clone().unwrap_or_else(|| format!("client {number}")),
         sizes: [client.train, client.validation, client.test],
         labels: client.labels.clone(),
@@ -152,7 +152,7 @@ fn household((number, client): (usize, &Household)) -> motet::report::Household 
 /// At most this many clients are listed for people; JSON has them all.
 const LISTED: usize = 30;
 
-fn page(census: &Census) -> String {
+fn page(census: &DataSummary) -> String {
     let mut text = format!("{} clients, {} features", census.clients.len(), census.features);
     if let Some(h) = census.heterogeneity {
         text.push_str(&format!(", heterogeneity {h:.3} (mean total variation of labels)"));

@@ -1,7 +1,7 @@
 //! Fleets around fleets.
 
 use motet_conformance::{Knock, Knocked, Knocking, Witness, forwards_everything};
-use motet_core::{Abort, Adding, ClientId, Fleet, Heard, Probe, Received, Roster, Score, Seed, Slot, Wave, sum_by_exchange};
+use motet_core::{Abort, Adding, ClientId, Fleet, LastReplies, Probe, Received, Roster, Score, Seed, Slot, Wave, sum_by_exchange};
 use motet_runtime::{Byzantine, Deployed, Lossy};
 
 #[test]
@@ -36,8 +36,8 @@ impl Fleet<Knocking> for Forgetful {
     fn sum(&mut self, slot: Slot, wave: Wave<'_, Knock>, adding: &mut Adding<'_, Knocking>) -> Result<(), Abort> {
         if self.forgets == "sum" { sum_by_exchange(self, slot, wave, adding) } else { self.inner.sum(slot, wave, adding) }
     }
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
-        if self.forgets == "settled" { Ok(()) } else { self.inner.settled(clients, heard) }
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
+        if self.forgets == "round_closed" { Ok(()) } else { self.inner.round_closed(clients, heard) }
     }
     fn elapsed(&mut self) -> f64 {
         if self.forgets == "elapsed" { 0.0 } else { self.inner.elapsed() }
@@ -50,7 +50,7 @@ impl Fleet<Knocking> for Forgetful {
 #[test]
 fn a_decorator_that_forgets_one_thing_is_caught() {
     assert_eq!(forwards_everything(|inner| Forgetful { inner, forgets: "nothing" }), Ok(()));
-    for forgets in ["roster", "is_there", "exchange", "sum", "settled", "elapsed", "probe"] {
+    for forgets in ["roster", "is_there", "exchange", "sum", "round_closed", "elapsed", "probe"] {
         let said = forwards_everything(|inner| Forgetful { inner, forgets }).unwrap_err();
         assert!(said.starts_with(forgets), "{forgets}: {said}");
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use motet_conformance::{
-    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryMoment, JudgesTheUnseen, ProbesChangeNothing, SeedDecides,
+    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryRound, JudgesTheUnseen, ProbesChangeNothing, SeedDecides,
     SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds, parameters_are_described, reads_as_its_card_says, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
@@ -49,7 +49,7 @@ fn sums_may_be_added_up_elsewhere() {
 
 #[test]
 fn a_run_that_was_cut_goes_on_to_the_same_bits() {
-    keeps(GoesOnFromEveryMoment);
+    keeps(GoesOnFromEveryRound);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Deployment, Fleet, Heard, Host, Keeper, Kept, Memo, Misfit, ModelShape, Moment, Next, Outcome,
-    Plan, Population, Probe, Received, Roster, Round, Row, Sampling, Score, Seed, Shard, Site, Slot, Store, Study, Trained, Vector, Wave,
-    Wire, WireError, message, sum_by_exchange, train, train_from, whole,
+    Abort, Adding, AfterRound, Algorithm, Checkpointer, ClientId, ClientVersions, Deployment, Fleet, Host, LastReplies, Memo, Misfit,
+    ModelShape, Outcome, Plan, Population, Probe, Received, Roster, Round, Row, RunState, Sampling, Score, Seed, Shard, Site, Slot, Store,
+    Study, Trained, Vector, Wave, Wire, WireError, message, sum_by_exchange, train, train_from, whole,
 };
 use motet_problems::synthetic::formula::q2;
 use motet_runtime::{Frozen, Inline, Lossy, Memory};
@@ -73,7 +73,7 @@ impl Algorithm for Tally {
 
 impl Study for Tally {}
 
-type Sleep = Arc<dyn Store<Kept<f64>>>;
+type Sleep = Arc<dyn Store<ClientVersions<f64>>>;
 
 fn stores() -> [Sleep; 2] {
     [Arc::new(Memory::default()), Arc::new(Frozen::default())]
@@ -176,8 +176,8 @@ impl<F: Fleet<Tally>> Fleet<Tally> for Garbled<F> {
     fn sum(&mut self, slot: Slot, wave: Wave<'_, Add>, adding: &mut Adding<'_, Tally>) -> Result<(), Abort> {
         sum_by_exchange(self, slot, wave, adding)
     }
-    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
-        self.inner.settled(clients, heard)
+    fn round_closed(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
+        self.inner.round_closed(clients, heard)
     }
     fn elapsed(&mut self) -> f64 {
         self.inner.elapsed()
@@ -190,11 +190,11 @@ impl<F: Fleet<Tally>> Fleet<Tally> for Garbled<F> {
 /// Stops after a round and remembers the moment as bytes.
 struct StopAfter(u64, Vec<u8>);
 
-impl Keeper<Tally> for StopAfter {
-    fn after(&mut self, moment: &Moment<Tally>) -> std::io::Result<Next> {
+impl Checkpointer<Tally> for StopAfter {
+    fn after(&mut self, moment: &RunState<Tally>) -> std::io::Result<AfterRound> {
         self.1.clear();
         moment.encode(&mut self.1);
-        Ok(if moment.next > self.0 { Next::Stop } else { Next::GoOn })
+        Ok(if moment.next > self.0 { AfterRound::Stop } else { AfterRound::GoOn })
     }
 }
 
@@ -204,10 +204,10 @@ fn a_resumed_run_remembers_who_broke_the_protocol() {
     let run = |cut: u64| {
         let (method, store, mut rows) = (Arc::new(Tally { required: false }), &stores()[0], vec![]);
         let fleet = || Garbled { inner: Inline::new(host(&method, store)), client: ClientId(3) };
-        let (mut stop, start) = (StopAfter(cut, vec![]), Moment::before(&*method, Vector::from(vec![0.0])));
+        let (mut stop, start) = (StopAfter(cut, vec![]), RunState::before(&*method, Vector::from(vec![0.0])));
         let mut trained = train_from(&*method, start, &plan, &mut fleet(), &mut rows, &mut stop).unwrap();
         if trained.outcome != Outcome::Finished {
-            let moment = whole::<Moment<Tally>>(&stop.1).unwrap();
+            let moment = whole::<RunState<Tally>>(&stop.1).unwrap();
             trained = train_from(&*method, moment, &plan, &mut fleet(), &mut rows, &mut StopAfter(99, vec![])).unwrap();
         }
         assert_eq!(trained.outcome, Outcome::Finished);

@@ -54,32 +54,32 @@ pub struct Common {
 
 /// The algorithm of all members.
 #[derive(Clone, Debug)]
-pub struct Family<P> {
+pub struct LocalUpdateFamily<P> {
     /// As it was written.
     pub preset: P,
     /// What it means.
     pub recipe: Recipe,
 }
 
-impl<P: Preset> Family<P> {
+impl<P: Preset> LocalUpdateFamily<P> {
     /// The method of these settings.
     pub fn new(preset: P) -> Self {
         Self { recipe: preset.recipe(), preset }
     }
 }
 
-impl<P: Preset> Method for Family<P> {
+impl<P: Preset> Method for LocalUpdateFamily<P> {
     const CARD: Card = P::CARD;
 }
 
-impl<P: Preset> Serialize for Family<P> {
+impl<P: Preset> Serialize for LocalUpdateFamily<P> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.preset.serialize(to)
     }
 }
 
-impl<'de, P: Preset> Deserialize<'de> for Family<P> {
+impl<'de, P: Preset> Deserialize<'de> for LocalUpdateFamily<P> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        P::deserialize(from).map(Family::new)
+        P::deserialize(from).map(LocalUpdateFamily::new)
     }
 }

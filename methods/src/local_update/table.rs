@@ -1,19 +1,19 @@
 //! The family as one table.
 
-use super::{Line, Preset, Settings};
+use super::{Line, LocalUpdateSettings, Preset};
 use crate::{fedavg, fomaml, local_sgd, local_update_decay, lookahead, maml, minibatch_sgd, reptile};
 
 /// Name → what the member fixes.
 pub const TABLE: &[(&str, Line)] = &[
-    row::<Settings>(),
-    row::<minibatch_sgd::Settings>(),
-    row::<local_sgd::Settings>(),
-    row::<fedavg::Settings>(),
-    row::<lookahead::Settings>(),
-    row::<reptile::Settings>(),
-    row::<fomaml::Settings>(),
-    row::<maml::Settings>(),
-    row::<local_update_decay::Settings>(),
+    row::<LocalUpdateSettings>(),
+    row::<minibatch_sgd::MinibatchSgdSettings>(),
+    row::<local_sgd::LocalSgdSettings>(),
+    row::<fedavg::FedavgSettings>(),
+    row::<lookahead::LookaheadSettings>(),
+    row::<reptile::ReptileSettings>(),
+    row::<fomaml::FomamlSettings>(),
+    row::<maml::MamlSettings>(),
+    row::<local_update_decay::LocalUpdateDecaySettings>(),
 ];
 
 const fn row<P: Preset>() -> (&'static str, Line) {

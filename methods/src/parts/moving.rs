@@ -1,6 +1,6 @@
 //! One step of a model and of what an optimiser remembers, coordinate by coordinate, in the precision of the vectors.
 
-use motet_core::{Averaged, Vector, View, ViewMut, fast};
+use motet_core::{SparseMean, Vector, View, ViewMut, fast};
 
 use super::number::Number;
 
@@ -95,7 +95,7 @@ impl<G: Grow> Rule for Adaptive<G> {
 
 /// Runs over the stretches of q, writing x, m and v there; without m or v they are 0 and forgotten. Says whether all that was
 /// written is finite, as it is looked at best: while it is near.
-pub(super) fn step<R: Rule>(x: &mut Vector, m: Option<&mut Vector>, v: Option<&mut Vector>, q: &Averaged, rule: &R) -> bool {
+pub(super) fn step<R: Rule>(x: &mut Vector, m: Option<&mut Vector>, v: Option<&mut Vector>, q: &SparseMean, rule: &R) -> bool {
     let fits = |other: &Vector| other.len() == x.len();
     assert!(fits(q.sum()) && m.as_deref().is_none_or(fits) && v.as_deref().is_none_or(fits), "dimensions agree");
     macro_rules! run {

@@ -6,7 +6,7 @@
 //! Momentum, Adam and Yogi are *lazy*: rows that are not named keep model, m and v as they are, where zeros would let old
 //! gradients move them on; t counts every step, named or not. With all rows named there is no difference.
 
-use motet_core::{Averaged, Fraction, Positive, Rate, Unsuitable, Vector, wire};
+use motet_core::{Fraction, Positive, Rate, SparseMean, Unsuitable, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use super::moving::{self, Adaptive, Adding, Following, Forgetting, Grow, Heavy, Plain};
@@ -170,7 +170,7 @@ impl Optimiser {
 
     /// One step of x against q, where it has numbers: see the top of this file for the others. η is `step` at the first, and follows
     /// the schedule from there. Says whether all it wrote is finite.
-    pub fn apply(&self, x: &mut Vector, q: &Averaged, step: f64, state: &mut Momenta) -> bool {
+    pub fn apply(&self, x: &mut Vector, q: &SparseMean, step: f64, state: &mut Momenta) -> bool {
         state.t += 1;
         let step = step * self.schedule().shape.at(state.t - 1, f64::NAN);
         match *self {
@@ -197,12 +197,12 @@ impl Optimiser {
 }
 
 /// x ← x − rate q; are all numbers that were written finite?
-pub fn plain(x: &mut Vector, q: &Averaged, rate: f64) -> bool {
+pub fn plain(x: &mut Vector, q: &SparseMean, rate: f64) -> bool {
     moving::step(x, None, None, q, &Plain { rate })
 }
 
 /// A step by a rule that remembers v, and m where b₁ > 0.
-fn adapt<G: Grow>(x: &mut Vector, q: &Averaged, state: &mut Momenta, flavour: Flavour, rule: &Adaptive<G>) -> bool {
+fn adapt<G: Grow>(x: &mut Vector, q: &SparseMean, state: &mut Momenta, flavour: Flavour, rule: &Adaptive<G>) -> bool {
     let first = if flavour == Flavour::FedOpt { rule.eps * rule.eps } else { 0.0 };
     let v = state.v.get_or_insert_with(|| Vector::filled(x.len(), first, x.precision()));
     // Without b₁, m is q itself: nothing to remember.

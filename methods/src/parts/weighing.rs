@@ -24,7 +24,7 @@ impl Weighed {
     /// Everyone's gradient at x, clipped. Whoever sent none of numbers loses its weight.
     pub fn gather<A: Algorithm<Ask = Ask, Reply = Reply>>(&mut self, round: &mut Round<'_, A>, clip: Clip) -> Result<Gradients, Abort> {
         let gradients = clip.applied(gather_gradients(round, &self.x)?);
-        self.w.banish(round.lied());
+        self.w.banish(round.dropped());
         Ok(gradients)
     }
 
@@ -91,7 +91,7 @@ pub(crate) use weighs_for_one_target;
 /// Everyone's stochastic gradient at x, in cohort order. A gradient with NaN or infinity is as good as none.
 pub fn gather_gradients<A: Algorithm<Ask = Ask, Reply = Reply>>(round: &mut Round<'_, A>, x: &Vector) -> Result<Gradients, Abort> {
     let mut gradients = Gradients::default();
-    round.ask(&round.everyone().wary(), Ask::Differentiate { models: vec![x.clone()] }, |id, reply| {
+    round.ask(&round.everyone().drop_non_finite(), Ask::Differentiate { models: vec![x.clone()] }, |id, reply| {
         if let Reply::Gradients { g } = reply {
             g.into_iter().take(1).for_each(|g| gradients.push(id, g));
         }

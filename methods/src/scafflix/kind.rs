@@ -40,7 +40,7 @@ impl Kind for Personal {
         reads: READS,
         about: "local training with control variates on FLIX mixtures: both accelerate communication",
         paper: "Yi, Condat, Richtárik 2023",
-        parameters: <super::Family<Self> as motet_core::Documented>::PARAMETERS,
+        parameters: <super::ScafflixFamily<Self> as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5}"#,
     };
 

@@ -2,7 +2,7 @@
 
 use motet_core::{Abort, Cohort, Mean, Rate, Round};
 
-use super::{Ask, Family, Kind, Reply, Server, settings};
+use super::{Ask, Kind, Reply, ScafflixFamily, Server, settings};
 use crate::parts::Start;
 
 const SMOOTHNESS: &str = "the model does not know its smoothness";
@@ -12,15 +12,15 @@ fn unsuited(lack: &str, advice: &str) -> Abort {
     Abort::Unsuited(format!("{lack}: {advice}"))
 }
 
-impl<K: Kind> Family<K> {
+impl<K: Kind> ScafflixFamily<K> {
     /// Line 2 and the start, from everyone's constants.
     pub(super) fn introduce(&self, s: &mut Server, sharing: &Cohort, round: &mut Round<'_, Self>) -> Result<(), Abort> {
-        let mut census = settings::Census::default();
+        let mut known = settings::KnownConstants::default();
         let mut average = Mean::like(&s.x);
         let optimum = self.start == Start::OneShot;
         round.ask(sharing, Ask::Introduce { optimum }, |id, reply| {
             let Reply::Introduction { smoothness, bound, convexity, optimum } = reply else { return };
-            census.add(id, self.share(id), smoothness, bound, convexity);
+            known.add(id, self.share(id), smoothness, bound, convexity);
             if let Some(optimum) = optimum {
                 average.add(self.share(id).powi(2) * smoothness.unwrap_or(f64::NAN), &optimum);
             }
@@ -32,12 +32,12 @@ impl<K: Kind> Family<K> {
             }
         }
         let n = round.everyone().len();
-        let common = self.given().or_else(|| census.common(self.kind.steps(), n).map(|step| step * *self.scale));
+        let common = self.given().or_else(|| known.common(self.kind.steps(), n).map(|step| step * *self.scale));
         let room = match &self.target {
-            Some(target) => Some(0.5 * *target.eps * census.least_convexity().ok_or_else(|| unsuited(CONVEXITY, "leave target out"))?),
+            Some(target) => Some(0.5 * *target.eps * known.least_convexity().ok_or_else(|| unsuited(CONVEXITY, "leave target out"))?),
             None => None,
         };
-        s.steps = census.steps(|id, bound| {
+        s.steps = known.steps(|id, bound| {
             let own = || bound.map(|a| *self.scale / a);
             common.or_else(own).map_or(f64::NAN, |step| self.lowered(id, self.step_of(id, step), room))
         });
@@ -45,7 +45,7 @@ impl<K: Kind> Family<K> {
             return Err(unsuited(SMOOTHNESS, "give step as a number"));
         }
         if self.p == Rate::Theory {
-            let p = census.p(self.kind.steps(), |id| self.gamma(s, id)).ok_or_else(|| unsuited(CONVEXITY, "give p as a number"))?;
+            let p = known.p(self.kind.steps(), |id| self.gamma(s, id)).ok_or_else(|| unsuited(CONVEXITY, "give p as a number"))?;
             s.p = (p * (1.0 + self.omega(s.x.len())).sqrt()).min(1.0);
         }
         if common.is_some() || room.is_some() || self.p == Rate::Theory {

@@ -127,7 +127,7 @@ pub(super) fn suits(coin: Coin, batch: Option<u32>, participation: Option<Partic
 
 /// Everyone's constants.
 #[derive(Default)]
-pub(super) struct Census {
+pub(super) struct KnownConstants {
     known: Vec<(ClientId, Known)>,
 }
 
@@ -138,7 +138,7 @@ struct Known {
     convexity: Option<f64>,
 }
 
-impl Census {
+impl KnownConstants {
     pub(super) fn add(&mut self, id: ClientId, alpha: f64, smoothness: Option<f64>, bound: Option<f64>, convexity: Option<f64>) {
         self.known.push((id, Known { alpha, smoothness, bound, convexity }));
     }

@@ -26,10 +26,10 @@
 
 use motet_core::{Abort, Cohort, Round, Site, Unsuitable, Vector};
 
-use super::{Ask, Client, Family, Kind, Reply, Server, Variant};
+use super::{Ask, Client, Kind, Reply, ScafflixFamily, Server, Variant};
 use crate::parts::compress::{Compressors, Packed, Turn};
 
-impl<K: Kind> Family<K> {
+impl<K: Kind> ScafflixFamily<K> {
     /// ω
     pub(super) fn omega(&self, dim: usize) -> f64 {
         self.compressor.as_ref().map_or(0.0, |compressors| compressors.largest_omega(dim))

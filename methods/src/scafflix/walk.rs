@@ -4,9 +4,9 @@ use std::ops::{AddAssign, Mul, Sub};
 
 use motet_core::{Rows, Site, Vector, View, ViewMut};
 
-use super::{Client, Family, Kind};
+use super::{Client, Kind, ScafflixFamily};
 
-impl<K: Kind> Family<K> {
+impl<K: Kind> ScafflixFamily<K> {
     /// Line 5, ℓ times, in one pass over the vectors a step besides the gradient: the mixture αᵢ x + (1 − αᵢ) xᵢ* takes αᵢ
     /// times the step that x takes.
     pub(super) fn walk(&self, me: &Client, from: &Vector, steps: u32, site: &mut Site<'_>) -> Vector {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::lab::many::{RUNS, cautious, within};
 use crate::lab::random::{Draw, PROBLEMS, draw, draw_convex, point};
 use crate::lab::{Lab, flix};
-use motet_core::{Batch, ClientId, Facts, Kept, Metrics, Plan, Reference, Row, Seed, Store, Study, Vector, train};
+use motet_core::{Batch, ClientId, ClientVersions, Facts, Metrics, Plan, Reference, Row, Seed, Store, Study, Vector, train};
 use motet_methods::dcgd::Dcgd;
 use motet_methods::diana::Diana;
 use motet_methods::parts::budget::diameter2;
@@ -210,7 +210,7 @@ fn theorem_5_diana_comes_near_and_its_memories_too() {
         // The whole of the theorem's sum, with what the clients remember, at the end.
         let method = Arc::new(method);
         let whole = |seed| {
-            let store: Arc<Memory<Kept<Vector>>> = Arc::default();
+            let store: Arc<Memory<ClientVersions<Vector>>> = Arc::default();
             let mut fleet = Inline::new(s.lab.host_with(&method, Arc::clone(&store), Seed(seed)));
             let end = train(&*method, s.start.clone(), &Plan::new(ROUNDS, Seed(seed)), &mut fleet, &mut Vec::<Row>::new()).unwrap();
             // Those with αᵢ = 0 are never asked; their gradient is 0 and so is their memory.

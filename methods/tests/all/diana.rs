@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::lab::{Lab, all_close, close, flix};
-use motet_core::{Batch, ClientId, Constants, Kept, Outcome, Plan, Seed, Store, Trained, Vector, train};
+use motet_core::{Batch, ClientId, ClientVersions, Constants, Outcome, Plan, Seed, Store, Trained, Vector, train};
 use motet_methods::diana::Diana;
 use motet_problems::synthetic::formula::lrs;
 use motet_runtime::{Inline, Lossy, Memory};
@@ -31,7 +31,7 @@ fn fixed_masks_walk_as_the_specification_says() {
     let (method, store) = (Arc::new(method), Arc::new(Memory::default()));
     let mut fleet = Inline::new(lab.host_with(&method, Arc::clone(&store), Seed(1)));
     let trained = train(&*method, lab.zeros(), &Plan::new(4, Seed(1)), &mut fleet, &mut vec![]).unwrap();
-    let kept: Vec<Kept<Vector>> = (0..4).map(|i| store.read(ClientId(i)).unwrap().unwrap()).collect();
+    let kept: Vec<ClientVersions<Vector>> = (0..4).map(|i| store.read(ClientId(i)).unwrap().unwrap()).collect();
     let h: Vec<Vector> = (0..4).map(|i| kept[i].named(trained.heard.of(ClientId(i as u32))).unwrap().clone()).collect();
     all_close(&h[0], &[-0.011621754445, 0.103692586615, 0.001418903342]);
     assert!(crate::lab::mean(&h).distance2(&trained.server.h) < 1e-30, "h is the mean of the hᵢ");

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use motet_core::{Batch, ClientId, Kept, Memo, Objective, Outcome, Plan, Population, Row, Seed, Shard, Study, Trained, Vector, train};
+use motet_core::{
+    Batch, ClientId, ClientVersions, Memo, Objective, Outcome, Plan, Population, Row, Seed, Shard, Study, Trained, Vector, train,
+};
 use motet_methods::fedadp::FedAdp;
 use motet_methods::meritfed::MeritFed;
 use motet_methods::parts::{Gradients, Mirror, Simplex};
@@ -67,7 +69,7 @@ pub(crate) fn method<M: serde::de::DeserializeOwned>(params: Value) -> M {
 }
 
 pub(crate) fn run<A: Study + Clone>(method: &A, shards: Vec<Shard>, start: Vec<f64>, plan: &Plan) -> (Vec<Row>, Trained<A>) {
-    let (method, store) = (Arc::new(method.clone()), Arc::new(Memory::<Kept<A::Client>>::default()));
+    let (method, store) = (Arc::new(method.clone()), Arc::new(Memory::<ClientVersions<A::Client>>::default()));
     let population: Arc<dyn Population> = Arc::new(shards);
     let host = motet_core::Host::new(Arc::clone(&method), population, store, Arc::<Memo>::default(), plan.seed);
     let mut rows = vec![];

@@ -1,6 +1,6 @@
 //! Clients that lie: MeritFed and the usual robust rules.
 
-use motet_core::{Attack, Liars, Outcome};
+use motet_core::{Attack, ByzantineClients, Outcome};
 use motet_methods::sgd_full::SgdFull;
 use motet_methods::sgd_ideal::SgdIdeal;
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::meritfed::method;
 use crate::meritfed_mean::{excess, meritfed, problem, run, seldom, total};
 
-fn liars(attack: Attack) -> Option<Liars> {
-    Some(Liars { attack, first: 7, count: 2, scale: None })
+fn liars(attack: Attack) -> Option<ByzantineClients> {
+    Some(ByzantineClients { attack, first: 7, count: 2, scale: None })
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Batch, Host, Kept, Liars, Memo, Merit, Outcome, Plan, Rhythm, Row, Rows, Seed, Sink, Study, Trained, Vector, train};
+use motet_core::{
+    Batch, ByzantineClients, ClientVersions, Host, Memo, Merit, Outcome, Plan, Rhythm, Row, Rows, Seed, Sink, Study, Trained, Vector, train,
+};
 use motet_methods::fedadp::FedAdp;
 use motet_methods::meritfed::MeritFed;
 use motet_methods::parts::{estimate, on_sphere};
@@ -41,8 +43,8 @@ impl Sink for Noted {
     }
 }
 
-pub(crate) fn run<A: Study + Clone>(method: &A, problem: &Problem, plan: &Plan, liars: Option<Liars>) -> (Noted, Trained<A>) {
-    let (method, store) = (Arc::new(method.clone()), Arc::new(Memory::<Kept<A::Client>>::default()));
+pub(crate) fn run<A: Study + Clone>(method: &A, problem: &Problem, plan: &Plan, liars: Option<ByzantineClients>) -> (Noted, Trained<A>) {
+    let (method, store) = (Arc::new(method.clone()), Arc::new(Memory::<ClientVersions<A::Client>>::default()));
     let host = Host::new(Arc::clone(&method), Arc::clone(&problem.population), store, Arc::<Memo>::default(), plan.seed);
     let mut sink = Noted::default();
     let mut fleet = Byzantine::new(Inline::new(host), liars, plan.seed);
@@ -51,7 +53,7 @@ pub(crate) fn run<A: Study + Clone>(method: &A, problem: &Problem, plan: &Plan, 
 }
 
 pub(crate) fn seldom(rounds: u64, seed: u64) -> Plan {
-    let look = motet_core::Look { test: true, ..Default::default() };
+    let look = motet_core::ProbeRequest { test: true, ..Default::default() };
     Plan { rhythm: Rhythm::At(vec![]), look, ..Plan::new(rounds, Seed(seed)) }
 }
 

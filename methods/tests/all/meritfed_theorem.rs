@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use motet_core::{Batch, Constants, Host, Kept, Memo, Objective, Outcome, Plan, Row, Seed, Shard, Sink, Vector, train};
+use motet_core::{Batch, ClientVersions, Constants, Host, Memo, Objective, Outcome, Plan, Row, Seed, Shard, Sink, Vector, train};
 use motet_methods::meritfed::MeritFed;
 use motet_methods::sgd_full::SgdFull;
 use motet_methods::sgd_ideal::SgdIdeal;
@@ -26,8 +26,8 @@ struct Theorem {
 fn theorem(f: &dyn Fn(&Vector) -> f64, least: f64, lab: &Lab, rounds: u64, seeds: u64) -> Theorem {
     let (mut slopes, mut gap, mut start) = (0.0, 0.0, 0.0);
     for seed in 0..seeds {
-        let plan = Plan { look: motet_core::Look { gradient: true, ..Default::default() }, ..Plan::new(rounds, Seed(seed)) };
-        let (method, store) = (Arc::new(lab.method.clone()), Arc::new(Memory::<Kept<_>>::default()));
+        let plan = Plan { look: motet_core::ProbeRequest { gradient: true, ..Default::default() }, ..Plan::new(rounds, Seed(seed)) };
+        let (method, store) = (Arc::new(lab.method.clone()), Arc::new(Memory::<ClientVersions<_>>::default()));
         let population: Arc<dyn motet_core::Population> = Arc::new(lab.shards.clone());
         let host = Host::new(Arc::clone(&method), population, store, Arc::<Memo>::default(), plan.seed);
         let mut sink = Watch::default();

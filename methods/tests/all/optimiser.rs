@@ -1,6 +1,6 @@
 //! Server optimisers against the specification's iterates.
 
-use motet_core::{Averaged, Mean, Precision, Reader, RowUpdate, Update, Vector, Wire};
+use motet_core::{Mean, Precision, Reader, RowUpdate, SparseMean, Update, Vector, Wire};
 use motet_methods::parts::{Momenta, Optimiser};
 use serde_json::json;
 
@@ -107,7 +107,7 @@ fn a_gradient_that_is_not_a_number_is_not_hidden() {
 }
 
 /// The mean of this alone.
-fn averaged(q: &Update) -> Averaged {
+fn averaged(q: &Update) -> SparseMean {
     let mut mean = Mean::like(&Vector::zeros(q.dim(), Precision::F64));
     mean.add_update(1.0, q);
     mean.average()

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Direction, Memo, Next, Outcome, Plan, Promise, Rhythm, Seed, TrainError, Wire};
+use motet_core::{AfterRound, Direction, Memo, Outcome, Plan, Promise, Rhythm, Seed, TrainError, Wire};
 use motet_records::ProblemCard;
 use motet_runtime::Pool;
 use serde::Serialize;
@@ -26,7 +26,7 @@ use self::solves::{Solved, Solves};
 use crate::config::StoreSection;
 use crate::error::Error;
 use crate::method::AnyMethod;
-use crate::session::{Checkpointer, Ended, Ground, RunMoment, States};
+use crate::session::{AnyCheckpointer, AnyRunState, Ended, Ground, States};
 use crate::simulate::{Built, Simulation};
 
 /// Rounds of the trial behind the estimates, unless they take longer than we wait: then it ends with the round under way.
@@ -146,20 +146,20 @@ impl Check {
 /// Ends a trial of long rounds.
 struct Patience(Instant);
 
-impl Checkpointer for Patience {
-    fn after(&mut self, moment: &dyn RunMoment) -> io::Result<Next> {
+impl AnyCheckpointer for Patience {
+    fn after(&mut self, moment: &dyn AnyRunState) -> io::Result<AfterRound> {
         Ok(self.next(moment.next_round()))
     }
 
-    fn end(&mut self, _: &dyn RunMoment) -> io::Result<()> {
+    fn end(&mut self, _: &dyn AnyRunState) -> io::Result<()> {
         Ok(())
     }
 }
 
 impl Patience {
-    fn next(&self, round: u64) -> Next {
+    fn next(&self, round: u64) -> AfterRound {
         let enough = round > 1 && self.0.elapsed() > PATIENCE;
-        if enough { Next::Stop } else { Next::GoOn }
+        if enough { AfterRound::Stop } else { AfterRound::GoOn }
     }
 }
 
@@ -285,8 +285,8 @@ mod tests {
     #[test]
     fn a_trial_of_long_rounds_ends_with_the_one_under_way() {
         let (now, long_ago) = (Instant::now(), Instant::now().checked_sub(2 * PATIENCE).unwrap());
-        assert_eq!(Patience(long_ago).next(1), Next::GoOn, "opening is not a round");
-        assert_eq!(Patience(long_ago).next(2), Next::Stop);
-        assert_eq!(Patience(now).next(2), Next::GoOn);
+        assert_eq!(Patience(long_ago).next(1), AfterRound::GoOn, "opening is not a round");
+        assert_eq!(Patience(long_ago).next(2), AfterRound::Stop);
+        assert_eq!(Patience(now).next(2), AfterRound::GoOn);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use motet_core::{ClientId, Heard, Roster, Slot, Wire};
+use motet_core::{ClientId, LastReplies, Roster, Slot, Wire};
 use motet_runtime::KEPT;
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ const VERSIONS: u64 = 2;
 pub(super) struct Seen {
     pub(super) roster: Roster,
     /// What was heard in so many rounds.
-    pub(super) heard: Heard,
+    pub(super) heard: LastReplies,
     pub(super) trial: u64,
     /// Rounds of the run.
     pub(super) rounds: u64,
@@ -85,9 +85,9 @@ impl Needs {
 }
 
 /// How many clients were heard: the rest of what is encoded is as long for each.
-fn entries(heard: &Heard) -> u64 {
+fn entries(heard: &LastReplies) -> u64 {
     let each = Slot { round: 0, attempt: 0, exchange: 0 }.bytes() + 0u32.bytes();
-    (heard.bytes() - Heard::default().bytes()) / each
+    (heard.bytes() - LastReplies::default().bytes()) / each
 }
 
 /// How many of n clients `rounds` rounds meet, if `trial` rounds met so many: all that a round takes, drawn again and again.

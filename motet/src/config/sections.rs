@@ -1,6 +1,6 @@
 //! The sections of an experiment file that are not a problem or a method.
 
-use motet_core::{Fraction, Look, NotFinite, Rhythm, Stop};
+use motet_core::{Fraction, NotFinite, ProbeRequest, Rhythm, Stop};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -109,8 +109,8 @@ impl RunSection {
     }
 
     /// What to measure.
-    pub fn look(&self) -> Look {
-        Look { gradient: self.probe.gradient, train: true, validation: true, test: true, model: false, pick: false }
+    pub fn look(&self) -> ProbeRequest {
+        ProbeRequest { gradient: self.probe.gradient, train: true, validation: true, test: true, model: false, pick: false }
     }
 
     /// When to stop early.

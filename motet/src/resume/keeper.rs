@@ -5,14 +5,14 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use motet_core::{Next, Wire};
+use motet_core::{AfterRound, Wire};
 use motet_runtime::Checkpoints;
 
 use super::Saved;
 use crate::config::CheckpointSection;
 use crate::observer::Observer;
 use crate::recorders::Recorder;
-use crate::session::{Checkpointer, RunMoment};
+use crate::session::{AnyCheckpointer, AnyRunState};
 use crate::timed::Watch;
 
 /// Makes moments durable: every so many rounds or seconds, and when a stop is asked for. Where no folder outlives the program,
@@ -69,7 +69,7 @@ impl<'a> Saver<'a> {
     }
 
     /// Records, then states, then the checkpoint that names both.
-    fn save(&mut self, moment: &dyn RunMoment) -> io::Result<()> {
+    fn save(&mut self, moment: &dyn AnyRunState) -> io::Result<()> {
         let seconds = self.watch.seconds();
         let lengths = self.recorder.borrow_mut().sync()?;
         let (generation, index) = moment.commit()?;
@@ -90,16 +90,16 @@ impl<'a> Saver<'a> {
     }
 }
 
-impl Checkpointer for Saver<'_> {
-    fn after(&mut self, moment: &dyn RunMoment) -> io::Result<Next> {
+impl AnyCheckpointer for Saver<'_> {
+    fn after(&mut self, moment: &dyn AnyRunState) -> io::Result<AfterRound> {
         let stop = self.observer.stop();
         if self.lasting && (stop || self.due(moment.next_round().saturating_sub(1))) {
             self.save(moment)?;
         }
-        Ok(if stop { Next::Stop } else { Next::GoOn })
+        Ok(if stop { AfterRound::Stop } else { AfterRound::GoOn })
     }
 
-    fn end(&mut self, moment: &dyn RunMoment) -> io::Result<()> {
+    fn end(&mut self, moment: &dyn AnyRunState) -> io::Result<()> {
         if self.to_the_end { self.save(moment) } else { Ok(()) }
     }
 }

@@ -111,8 +111,8 @@ impl<'a> Plans<'a> {
         let mut names = vec!["loss".to_owned()];
         if problem.population.roster() != Roster::Unbounded {
             let shard = problem.population.shard(ClientId(0));
-            for (exam, prefix) in [(&shard.train_exam, ""), (&shard.validation_exam, "validation.")] {
-                let found = exam.iter().flat_map(|exam| exam.metrics(&problem.start, shard.train.buffers().as_ref()));
+            for (evaluator, prefix) in [(&shard.train_evaluator, ""), (&shard.validation_evaluator, "validation.")] {
+                let found = evaluator.iter().flat_map(|evaluator| evaluator.metrics(&problem.start, shard.train.buffers().as_ref()));
                 names.extend(found.map(|(name, _)| format!("{prefix}{name}")).filter(|name| name != "loss"));
             }
         }
@@ -138,7 +138,7 @@ impl<'a> Plans<'a> {
                 ));
             }
             let shards = &built.problem.shards;
-            if let Some(client) = shards.iter().position(|shard| shard.validation_exam.is_none()) {
+            if let Some(client) = shards.iter().position(|shard| shard.validation_evaluator.is_none()) {
                 let help = "hold some out with [problem] holdout = { validation = 0.2 }";
                 return Err(self.unsuited(
                     &key,

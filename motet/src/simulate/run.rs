@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Direction, Look, Merit, Metrics, Outcome, Plan, Reference, Row, Seed, UpDown, Wire, larger_is_better};
+use motet_core::{ClientId, Direction, Merit, Metrics, Outcome, Plan, ProbeRequest, Reference, Row, Seed, UpDown, Wire, larger_is_better};
 use motet_problems::reference::{Part, minimise};
 use motet_records::{ClientRow, EventKind, Models, OptimumCard, RunCard, RunSummary, sha256};
 use sha2::{Digest, Sha256};
@@ -62,7 +62,7 @@ impl Simulate<'_> {
             self.begun.saved = self.recorder.workplace().go_on_from(from).map_err(unkept)?;
         }
         let saved = std::mem::take(&mut self.begun.saved);
-        let states = States::Kept { folder: folder.as_deref(), limit: self.of.limit, saved: &saved };
+        let states = States::Durable { folder: folder.as_deref(), limit: self.of.limit, saved: &saved };
         let ground = Ground { disturbed: true, ..built.ground(&self.of.pool, seed, states) };
         let mut session = Arc::clone(method).on(ground).map_err(unkept)?;
         let reference = self.reference(&**method, &*session)?;
@@ -73,7 +73,7 @@ impl Simulate<'_> {
             attempts: experiment.run.attempts,
             not_finite: experiment.run.not_finite,
             rhythm: experiment.run.rhythm(),
-            look: Look { test: self.card.trial.is_none(), ..experiment.run.look() },
+            look: ProbeRequest { test: self.card.trial.is_none(), ..experiment.run.look() },
             probe_clients: experiment.run.probe.clients,
             unseen: built.problem.unseen_ids(),
             coordinates: experiment.run.probe.coordinates,
@@ -186,7 +186,7 @@ impl Simulate<'_> {
         let names = &built.problem.census.clients;
         // Everyone picks, whoever is measured on the way.
         let ids = if self.picks { built.judged(&Plan { probe_clients: None, ..plan.clone() }) } else { built.judged(plan) };
-        let look = Look { gradient: false, pick: self.picks, model: self.of.experiment.run.models, ..plan.look };
+        let look = ProbeRequest { gradient: false, pick: self.picks, model: self.of.experiment.run.models, ..plan.look };
         let (mut rows, mut models) = (vec![], vec![]);
         let probed = session.probe(&ids, look, &mut |id, score| {
             let mut metrics = Metrics::from([("loss".to_owned(), score.loss)]);

@@ -13,7 +13,7 @@ pub(super) enum Place {
     /// With the caller.
     Input,
     /// In the chain's memory: the output of this link.
-    Kept(usize),
+    ClientVersions(usize),
     /// The same, for one example at a time.
     Passing(usize),
     /// With the caller.
@@ -83,19 +83,19 @@ impl<E: Element> Chain<E> {
             self.links[k].in_place &= !spoils;
             self.links[k].from = from;
             if !self.links[k].in_place {
-                from = Place::Kept(k);
+                from = Place::ClientVersions(k);
             }
             self.links[k].to = from;
         }
         for k in 0..self.links.len() {
-            if self.links[k].to == Place::Kept(k) {
+            if self.links[k].to == Place::ClientVersions(k) {
                 let to = self.place_of(k);
-                if to == Place::Kept(k) && self.links.last().is_some_and(|last| last.to == to) {
+                if to == Place::ClientVersions(k) && self.links.last().is_some_and(|last| last.to == to) {
                     self.copied = Some(k);
                 }
                 for link in &mut self.links {
                     for place in [&mut link.from, &mut link.to] {
-                        *place = if *place == Place::Kept(k) { to } else { *place };
+                        *place = if *place == Place::ClientVersions(k) { to } else { *place };
                     }
                 }
             }
@@ -105,15 +105,15 @@ impl<E: Element> Chain<E> {
     /// Where the output of link `k` lies, given who else works on it and who reads it.
     fn place_of(&self, k: usize) -> Place {
         let count = self.links.len();
-        let last = (k..count).take_while(|&l| self.links[l].to == Place::Kept(k)).last().unwrap_or(k);
+        let last = (k..count).take_while(|&l| self.links[l].to == Place::ClientVersions(k)).last().unwrap_or(k);
         let read_by_sharers = (k..=last).any(|l| self.links[l].layer.reads().output);
         let Some(reader) = self.links.get(last + 1) else {
             // The caller may overwrite what it is given.
-            return if read_by_sharers { Place::Kept(k) } else { Place::Output };
+            return if read_by_sharers { Place::ClientVersions(k) } else { Place::Output };
         };
         let leaves_block = self.blocks.iter().any(|block| block.links.end == last + 1);
         let stays = read_by_sharers || reader.layer.reads().input || leaves_block || !self.is_each(k);
-        if stays { Place::Kept(k) } else { Place::Passing(k) }
+        if stays { Place::ClientVersions(k) } else { Place::Passing(k) }
     }
 
     /// Lays the memory out.
@@ -125,7 +125,7 @@ impl<E: Element> Chain<E> {
             let more = one.checked_sub(none).expect("a layer keeps no less of one example than of none");
             let own = if self.is_each(k) { Size { fixed: 0, each: one } } else { Size { fixed: none, each: more } };
             let output = match link.to {
-                Place::Kept(owner) if owner == k => Size { fixed: 0, each: link.outputs },
+                Place::ClientVersions(owner) if owner == k => Size { fixed: 0, each: link.outputs },
                 Place::Passing(owner) if owner == k => Size { fixed: link.outputs, each: 0 },
                 _ => Size::default(),
             };
@@ -139,7 +139,7 @@ impl<E: Element> Chain<E> {
     /// Where a place's numbers of some examples are in the memory.
     pub(super) fn range(&self, place: Place, step: Step, all: usize) -> Range<usize> {
         let (owner, span) = match place {
-            Place::Kept(owner) => (owner, step.span(self.links[owner].outputs)),
+            Place::ClientVersions(owner) => (owner, step.span(self.links[owner].outputs)),
             Place::Passing(owner) => (owner, 0..self.links[owner].outputs),
             Place::Input | Place::Output => unreachable!("the caller's numbers are not in the memory"),
         };

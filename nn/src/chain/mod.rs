@@ -207,7 +207,7 @@ impl<E: Element> Chain<E> {
         }
         if let Some(k) = self.copied {
             let all = Step { first: 0, count: pass.examples };
-            y.copy_from_slice(&pass.memory[self.range(Place::Kept(k), all, pass.examples)]);
+            y.copy_from_slice(&pass.memory[self.range(Place::ClientVersions(k), all, pass.examples)]);
         }
     }
 
@@ -338,11 +338,11 @@ impl<E: Element> Chain<E> {
         let skip = link.at.of(all) + link.own.of(all);
         let (before, own, after) = self.cut(k, step, all, pass.memory);
         let y: &[E] = match link.to {
-            Place::Kept(owner) if reads.output && owner == k => {
+            Place::ClientVersions(owner) if reads.output && owner == k => {
                 let range = self.range(link.to, step, all);
                 &after[range.start - skip..range.end - skip]
             }
-            Place::Kept(_) if reads.output => &before[self.range(link.to, step, all)],
+            Place::ClientVersions(_) if reads.output => &before[self.range(link.to, step, all)],
             _ => &[],
         };
         let x: &[E] = match link.from {

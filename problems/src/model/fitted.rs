@@ -1,6 +1,6 @@
 //! A model that was found to fit some examples.
 
-use super::{AnyModel, Arc, Chosen, Exam, Examples, ModelError, Objective, Range, Vector};
+use super::{AnyModel, Arc, Chosen, Evaluator, Examples, ModelError, Objective, Range, Vector};
 
 /// A model on its examples: made once, shared by all clients.
 pub trait Fitted: Send + Sync {
@@ -11,7 +11,7 @@ pub trait Fitted: Send + Sync {
     /// fᵢ of the given rows, which exist.
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective>;
     /// The judge on the given rows, which exist.
-    fn exam(&self, rows: Range<usize>) -> Arc<dyn Exam>;
+    fn evaluator(&self, rows: Range<usize>) -> Arc<dyn Evaluator>;
 }
 
 /// A model that keeps nothing between clients and starts at zero.
@@ -31,7 +31,7 @@ impl Fitted for Plain {
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective> {
         self.model.objective(self.data.clone(), rows)
     }
-    fn exam(&self, rows: Range<usize>) -> Arc<dyn Exam> {
-        self.model.exam(self.data.clone(), rows)
+    fn evaluator(&self, rows: Range<usize>) -> Arc<dyn Evaluator> {
+        self.model.evaluator(self.data.clone(), rows)
     }
 }

@@ -4,9 +4,9 @@ use motet_core::{Documented, Kind, NonNegative};
 use motet_nn::elementary::{sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
-use super::exam::{Judge, two_classes};
+use super::evaluator::{Judge, two_classes};
 use super::linear::{Curvature, Linear, Loss, Shape};
-use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range, kernel};
+use super::{Arc, Evaluator, Examples, Model, ModelError, Objective, Range, kernel};
 
 /// Logistic regression with an l2 regulariser; tells two classes apart.
 ///
@@ -54,7 +54,7 @@ impl Model for Logistic {
         })
     }
 
-    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+    fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
         Arc::new(Judge::new(Margin, self.shape(&data), data, rows, two_classes))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use motet_core::{Batch, Constants, Documented, Kind, Rows, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range};
+use super::{Arc, Evaluator, Examples, Model, ModelError, Objective, Range};
 
 /// Mean estimation: the average squared distance to the examples.
 ///
@@ -31,7 +31,7 @@ impl Model for MeanEstimation {
         Arc::new(self.distances(data, rows))
     }
 
-    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+    fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
         Arc::new(self.distances(data, rows))
     }
 }
@@ -143,7 +143,7 @@ impl Objective for Distances {
     }
 }
 
-impl Exam for Distances {
+impl Evaluator for Distances {
     fn examples(&self) -> usize {
         self.rows.len()
     }

@@ -1,15 +1,15 @@
-//! Models on data: a range of examples and a model make an `Objective` and an `Exam`.
+//! Models on data: a range of examples and a model make an `Objective` and an `Evaluator`.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use motet_core::kind::{Entry, Port, Takes};
-use motet_core::{AnyKind, Card, Chosen, Exam, Kind, Kinds, Objective, Precision, Seed, Vector};
+use motet_core::{AnyKind, Card, Chosen, Evaluator, Kind, Kinds, Objective, Precision, Seed, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Examples;
 
-mod exam;
+mod evaluator;
 mod fitted;
 mod gather;
 mod kernel;
@@ -118,7 +118,7 @@ pub trait Model {
     /// fᵢ of the given rows, which exist and fit.
     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective>;
     /// The judge on the given rows, which exist and fit.
-    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam>;
+    fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator>;
     /// Width of the parameters.
     fn precision(&self) -> Precision {
         Precision::F64
@@ -132,7 +132,7 @@ pub trait Model {
         None
     }
     /// What all clients share, where a model keeps anything between them or starts elsewhere than at zero, at dice of the seed.
-    /// Where it does not, examples come to `objective` and `exam` in double precision.
+    /// Where it does not, examples come to `objective` and `evaluator` in double precision.
     fn fitted(&self, _data: Arc<Examples>, _seed: Seed) -> Result<Option<Arc<dyn Fitted>>, ModelError> {
         Ok(None)
     }
@@ -238,9 +238,9 @@ impl ModelConfig {
     }
 
     /// The judge on the given rows. Its `loss` leaves the regulariser out.
-    pub fn exam(&self, data: &Arc<Examples>, rows: Range<usize>) -> Result<Arc<dyn Exam>, ModelError> {
+    pub fn evaluator(&self, data: &Arc<Examples>, rows: Range<usize>) -> Result<Arc<dyn Evaluator>, ModelError> {
         within(data, &rows)?;
-        Ok(self.fitted(Arc::clone(data), Seed(0))?.exam(rows))
+        Ok(self.fitted(Arc::clone(data), Seed(0))?.evaluator(rows))
     }
 }
 

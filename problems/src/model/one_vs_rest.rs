@@ -4,9 +4,9 @@ use motet_core::{Documented, Kind, NonNegative};
 use motet_nn::elementary::{sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
-use super::exam::{Judge, many_classes};
+use super::evaluator::{Judge, many_classes};
 use super::linear::{Curvature, Linear, Loss, Shape};
-use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range};
+use super::{Arc, Evaluator, Examples, Model, ModelError, Objective, Range};
 
 /// One logistic regression per class, losses averaged over classes; any number of classes.
 ///
@@ -35,7 +35,7 @@ impl Model for OneVsRest {
         Arc::new(Linear::new(Margins { classes: shape.outputs as f64 }, shape, *self.l2, data, rows))
     }
 
-    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+    fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
         let shape = self.shape(&data);
         Arc::new(Judge::new(Margins { classes: shape.outputs as f64 }, shape, data, rows, many_classes))
     }

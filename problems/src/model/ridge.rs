@@ -3,9 +3,9 @@
 use motet_core::{Documented, Kind, NonNegative};
 use serde::{Deserialize, Serialize};
 
-use super::exam::{Judge, regression};
+use super::evaluator::{Judge, regression};
 use super::linear::{Curvature, Linear, Loss, Shape};
-use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range};
+use super::{Arc, Evaluator, Examples, Model, ModelError, Objective, Range};
 
 /// Least squares with an l2 regulariser; predicts numbers.
 ///
@@ -32,7 +32,7 @@ impl Model for Ridge {
         Arc::new(Linear::new(Squares, self.shape(&data), *self.l2, data, rows))
     }
 
-    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+    fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
         Arc::new(Judge::new(Squares, self.shape(&data), data, rows, regression))
     }
 }

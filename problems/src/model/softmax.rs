@@ -4,9 +4,9 @@ use motet_core::{Documented, Kind, NonNegative};
 use motet_nn::elementary::{exp, ln};
 use serde::{Deserialize, Serialize};
 
-use super::exam::{Judge, many_classes};
+use super::evaluator::{Judge, many_classes};
 use super::linear::{Curvature, Linear, Loss, Shape};
-use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range};
+use super::{Arc, Evaluator, Examples, Model, ModelError, Objective, Range};
 
 /// Multinomial logistic regression with an l2 regulariser; any number of classes.
 ///
@@ -33,7 +33,7 @@ impl Model for Softmax {
         Arc::new(Linear::new(CrossEntropy, self.shape(&data), *self.l2, data, rows))
     }
 
-    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+    fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
         Arc::new(Judge::new(CrossEntropy, self.shape(&data), data, rows, many_classes))
     }
 }

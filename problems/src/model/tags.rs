@@ -5,7 +5,7 @@ use motet_core::{Batch, Compact, Documented, Kind, Precision, RowUpdate, Rows, U
 use motet_nn::elementary::{exp_single, softplus};
 use serde::{Deserialize, Serialize};
 
-use super::{Arc, Exam, Examples, Model, ModelError, Objective, Range, Vector};
+use super::{Arc, Evaluator, Examples, Model, ModelError, Objective, Range, Vector};
 
 /// One logistic regression per tag over sparse words; gradients touch only the rows of the words present.
 ///
@@ -31,7 +31,7 @@ impl Model for TagModel {
         Arc::new(Tagging::new(data, rows))
     }
 
-    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+    fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
         Arc::new(Tagging::new(data, rows))
     }
 
@@ -254,7 +254,7 @@ impl Objective for Tagging {
 /// How many tags are handed in.
 const LISTED: usize = 5;
 
-impl Exam for Tagging {
+impl Evaluator for Tagging {
     fn examples(&self) -> usize {
         self.rows.len()
     }

@@ -20,7 +20,7 @@ use super::entries::{Entry, entries};
 use super::idx::Part;
 use super::picture::Picture;
 use super::{Load, Material, Place, pickle};
-use crate::dataset::{Dataset, Lot, Targets};
+use crate::dataset::{Dataset, Targets, Usage};
 use crate::error::ProblemError;
 use crate::matrix::{Bytes, Matrix};
 use motet_core::{Documented, Kind};
@@ -82,7 +82,7 @@ impl Load for Cifar {
                 wanted: "pictures have 1 or 3".into(),
             });
         }
-        let ([train, test], lots) = (self.part.wants(), self.part.lots());
+        let ([train, test], usages) = (self.part.wants(), self.part.usages());
         let of = |path: &str| sort(path).filter(|(_, for_test)| if *for_test { test } else { train });
         let mut all = Gathered { channels: self.channels as usize, level: self.labels, ..Gathered::default() };
         let inputs = entries(
@@ -90,16 +90,16 @@ impl Load for Cifar {
             &self.path,
             |path| of(path).is_some(),
             |entry| match of(entry.path) {
-                Some((form, for_test)) => all.add(form, &entry, lots[usize::from(for_test)]),
+                Some((form, for_test)) => all.add(form, &entry, usages[usize::from(for_test)]),
                 None => Ok(()),
             },
         )?;
         if all.labels.is_empty() {
             return Err(ProblemError::NoExamples { file: self.path.display().to_string() });
         }
-        let lots = std::mem::take(&mut all.lots);
+        let usages = std::mem::take(&mut all.usages);
         let dataset = all.finish();
-        let dataset = if self.part == Part::Both { dataset.with_lots(lots) } else { dataset };
+        let dataset = if self.part == Part::Both { dataset.with_usages(usages) } else { dataset };
         Ok(Material::Examples { dataset, inputs })
     }
 }
@@ -144,20 +144,20 @@ struct Gathered {
     size: Option<[usize; 2]>,
     pixels: Vec<u8>,
     labels: Vec<u32>,
-    lots: Vec<Lot>,
+    usages: Vec<Usage>,
     /// Classes of pictures, by name, numbered as they came.
     names: BTreeMap<String, u32>,
 }
 
 impl Gathered {
-    fn add(&mut self, form: Form, entry: &Entry<'_>, lot: Lot) -> Result<(), String> {
+    fn add(&mut self, form: Form, entry: &Entry<'_>, lot: Usage) -> Result<(), String> {
         match form {
             Form::Picture => self.picture(entry)?,
             Form::Ten => self.records(entry.bytes, 1)?,
             Form::Hundred => self.records(entry.bytes, 2)?,
             Form::Pickle => self.pickle(entry.bytes)?,
         }
-        self.lots.resize(self.labels.len(), lot);
+        self.usages.resize(self.labels.len(), lot);
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use super::open::{Opened, name_of, open, shown};
 use super::words::{Lexicon, Tokens, words};
 use super::{Load, Material, Place};
 use crate::data_folder::Folders;
-use crate::dataset::{Dataset, DatasetError, Lot, Targets};
+use crate::dataset::{Dataset, DatasetError, Targets, Usage};
 use crate::error::ProblemError;
 use crate::matrix::{Matrix, Single};
 
@@ -103,8 +103,9 @@ impl Load for GoEmotions {
         };
         let labels = read.parts.iter().flatten().map(|(_, label)| *label).collect();
         let targets = Targets::Classes { labels, classes: read.classes.len() as u32 };
-        let lots = read.parts.iter().zip([Lot::Train, Lot::Validation, Lot::Test]).flat_map(|(part, lot)| vec![lot; part.len()]).collect();
-        Ok(Material::Examples { dataset: Dataset::new(features, targets).with_lots(lots), inputs: read.inputs })
+        let usages =
+            read.parts.iter().zip([Usage::Train, Usage::Validation, Usage::Test]).flat_map(|(part, lot)| vec![lot; part.len()]).collect();
+        Ok(Material::Examples { dataset: Dataset::new(features, targets).with_usages(usages), inputs: read.inputs })
     }
 }
 

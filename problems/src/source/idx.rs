@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::open::{name_of, stream};
 use super::{Load, Material, Place};
 use crate::data_folder::Folders;
-use crate::dataset::{Dataset, Lot, Targets};
+use crate::dataset::{Dataset, Targets, Usage};
 use crate::error::ProblemError;
 use crate::matrix::{Bytes, Matrix};
 
@@ -66,8 +66,8 @@ impl Part {
     }
 
     /// What rows of the training files and of the test files are for.
-    pub(super) fn lots(self) -> [Lot; 2] {
-        [Lot::Train, if self == Part::Both { Lot::Test } else { Lot::Train }]
+    pub(super) fn usages(self) -> [Usage; 2] {
+        [Usage::Train, if self == Part::Both { Usage::Test } else { Usage::Train }]
     }
 }
 
@@ -84,20 +84,20 @@ const NUMBERS: u8 = 0x0c;
 impl Load for Idx {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let mut all = Gathered::default();
-        let ([train, test], lots) = (self.part.wants(), self.part.lots());
+        let ([train, test], usages) = (self.part.wants(), self.part.usages());
         if train {
-            self.part_of(&["train"], lots[0], place.folders, &mut all)?;
+            self.part_of(&["train"], usages[0], place.folders, &mut all)?;
         }
         if test {
-            self.part_of(&["t10k", "test"], lots[1], place.folders, &mut all)?;
+            self.part_of(&["t10k", "test"], usages[1], place.folders, &mut all)?;
         }
-        let Gathered { image, pixels, labels, lots, people, inputs } = all;
+        let Gathered { image, pixels, labels, usages, people, inputs } = all;
         let classes = labels.iter().max().map_or(0, |&label| u32::from(label) + 1);
         let features = Matrix::Bytes(Bytes::pixels(image[0] * image[1], pixels));
         let targets = Targets::Classes { labels: labels.into_iter().map(u32::from).collect(), classes };
         let mut dataset = Dataset::new(features, targets);
         if self.part == Part::Both {
-            dataset = dataset.with_lots(lots);
+            dataset = dataset.with_usages(usages);
         }
         if self.writers {
             let (keys, names) = numbered(&people);
@@ -109,7 +109,7 @@ impl Load for Idx {
 
 impl Idx {
     /// Images, labels and writers of one part, under the first of the names that there is.
-    fn part_of(&self, names: &[&str], lot: Lot, folders: &Folders, all: &mut Gathered) -> Result<(), ProblemError> {
+    fn part_of(&self, names: &[&str], lot: Usage, folders: &Folders, all: &mut Gathered) -> Result<(), ProblemError> {
         let file = |middle: &str| self.path.join(format!("{}{middle}", self.prefix));
         let find = |what: &str| {
             let found = names.iter().find_map(|name| folders.find(&file(&format!("{name}-{what}"))).ok());
@@ -151,7 +151,7 @@ impl Idx {
             all.pixels.extend_from_slice(&pixels)
         }
         all.labels.extend_from_slice(&labels.bytes);
-        all.lots.resize(all.labels.len(), lot);
+        all.usages.resize(all.labels.len(), lot);
         Ok(())
     }
 }
@@ -162,7 +162,7 @@ struct Gathered {
     image: [usize; 2],
     pixels: Vec<u8>,
     labels: Vec<u8>,
-    lots: Vec<Lot>,
+    usages: Vec<Usage>,
     /// Writer and series of each image.
     people: Vec<(u32, u32)>,
     inputs: Vec<Input>,

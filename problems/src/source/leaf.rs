@@ -27,7 +27,7 @@ use super::numbers::{Numbers, targets};
 use super::open::{name_of, stream};
 use super::{Load, Material, Place};
 use crate::data_folder::Folders;
-use crate::dataset::{Dataset, Lot, Targets};
+use crate::dataset::{Dataset, Targets, Usage};
 use crate::error::ProblemError;
 use crate::matrix::{Bytes, Matrix};
 
@@ -59,7 +59,7 @@ const LETTERS: &str = "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]ab
 impl Load for Leaf {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let (mut all, mut inputs) = (Gathered::default(), Vec::new());
-        let parts = [(Some(&self.path), Lot::Train), (self.test.as_ref(), Lot::Test)];
+        let parts = [(Some(&self.path), Usage::Train), (self.test.as_ref(), Usage::Test)];
         for (path, lot) in parts.into_iter().filter_map(|(path, lot)| path.map(|path| (path, lot))) {
             for file in files(path, place.folders)? {
                 all.lot = Some(lot);
@@ -89,10 +89,10 @@ fn files(path: &Path, folders: &Folders) -> Result<Vec<PathBuf>, ProblemError> {
 struct Gathered {
     users: BTreeMap<String, u32>,
     keys: Vec<u32>,
-    lots: Vec<Lot>,
-    lot: Option<Lot>,
+    usages: Vec<Usage>,
+    lot: Option<Usage>,
     rows: usize,
-    x: Kept,
+    x: ClientVersions,
     y: Vec<f64>,
     /// The character after each text.
     next: Vec<char>,
@@ -100,7 +100,7 @@ struct Gathered {
 
 /// Examples in the form of the first of them.
 #[derive(Default)]
-enum Kept {
+enum ClientVersions {
     #[default]
     Nothing,
     Numbers(Numbers),
@@ -146,18 +146,18 @@ impl Gathered {
             self.rows += 1;
         }
         self.keys.resize(self.rows, key);
-        self.lots.resize(self.rows, self.lot.unwrap_or(Lot::Train));
+        self.usages.resize(self.rows, self.lot.unwrap_or(Usage::Train));
         Ok(())
     }
 
     fn finish(self, words: usize) -> Result<Dataset, String> {
-        let Self { users, keys, lots, rows, x, y, next, .. } = self;
+        let Self { users, keys, usages, rows, x, y, next, .. } = self;
         let dataset = match x {
-            Kept::Texts(texts) if next.len() == rows => characters(&texts, &next)?,
+            ClientVersions::Texts(texts) if next.len() == rows => characters(&texts, &next)?,
             _ if !next.is_empty() => return Err("some targets are numbers and some are characters".into()),
-            Kept::Texts(texts) => Dataset::new(bags(&texts, words)?, targets(y)),
-            Kept::Numbers(rows) => Dataset::new(rows.matrix().ok_or("no examples")?, targets(y)),
-            Kept::Nothing => return Err("no examples".into()),
+            ClientVersions::Texts(texts) => Dataset::new(bags(&texts, words)?, targets(y)),
+            ClientVersions::Numbers(rows) => Dataset::new(rows.matrix().ok_or("no examples")?, targets(y)),
+            ClientVersions::Nothing => return Err("no examples".into()),
         };
         // By name, so that the order of files does not matter.
         let mut order: Vec<(&str, u32)> = users.iter().map(|(name, &key)| (name.as_str(), key)).collect();
@@ -166,18 +166,18 @@ impl Gathered {
         order.iter().enumerate().for_each(|(k, (_, key))| place[*key as usize] = k as u32);
         let names = order.into_iter().map(|(name, _)| name.to_owned()).collect();
         let keys = keys.into_iter().map(|key| place[key as usize]).collect();
-        Ok(dataset.from_clients(keys).named(names).with_some_lots(lots))
+        Ok(dataset.from_clients(keys).named(names).with_some_usages(usages))
     }
 }
 
-impl Kept {
+impl ClientVersions {
     fn push(&mut self, cell: Cell, row: usize) -> Result<(), String> {
         match cell {
             Cell::Numbers(numbers) => {
                 if row == 0 {
-                    *self = Kept::Numbers(Numbers::default());
+                    *self = ClientVersions::Numbers(Numbers::default());
                 }
-                let Kept::Numbers(rows) = self else { return Err("numbers after texts".into()) };
+                let ClientVersions::Numbers(rows) = self else { return Err("numbers after texts".into()) };
                 rows.push(&numbers)
             }
             Cell::Text(text) => self.text(text, row),
@@ -190,9 +190,9 @@ impl Kept {
 
     fn text(&mut self, text: String, row: usize) -> Result<(), String> {
         if row == 0 {
-            *self = Kept::Texts(Vec::new());
+            *self = ClientVersions::Texts(Vec::new());
         }
-        let Kept::Texts(texts) = self else { return Err("texts after numbers".into()) };
+        let ClientVersions::Texts(texts) = self else { return Err("texts after numbers".into()) };
         texts.push(text);
         Ok(())
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::open::{name_of, open};
 use super::{Load, Material, Place, zip};
-use crate::dataset::{Dataset, Lot, Targets};
+use crate::dataset::{Dataset, Targets, Usage};
 use crate::error::ProblemError;
 use crate::matrix::{Bytes, Dense, Matrix, Single};
 
@@ -77,13 +77,13 @@ impl Load for Npz {
         }
         if let Some(part) = part {
             let lot = |(row, number): (usize, i64)| match number {
-                0 => Ok(Lot::Train),
-                1 => Ok(Lot::Validation),
-                2 => Ok(Lot::Test),
+                0 => Ok(Usage::Train),
+                1 => Ok(Usage::Validation),
+                2 => Ok(Usage::Test),
                 _ => Err(format!("row {row}: {number} is none of 0 (train), 1 (validation), 2 (test)")),
             };
-            let lots = part.whole().and_then(|numbers| numbers.into_iter().enumerate().map(lot).collect());
-            dataset = dataset.with_lots(lots.map_err(|what| odd("part", what))?);
+            let usages = part.whole().and_then(|numbers| numbers.into_iter().enumerate().map(lot).collect());
+            dataset = dataset.with_usages(usages.map_err(|what| odd("part", what))?);
         }
         Ok(Material::Examples { dataset, inputs: vec![opened.input] })
     }

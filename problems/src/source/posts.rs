@@ -146,7 +146,7 @@ impl Population for Users {
         let targets = Targets::Tags { starts: cuts, tags, classes };
         let examples = Examples::new(Dataset::new(features, targets)).expect("every post has its words and tags");
         let tagging = Arc::new(Tagging::sparse(Arc::new(examples), own, words as usize));
-        let (train, train_exam) = (Arc::clone(&tagging) as _, Some(tagging as _));
-        Cow::Owned(Shard { train_exam, ..Shard::new(train) })
+        let (train, train_evaluator) = (Arc::clone(&tagging) as _, Some(tagging as _));
+        Cow::Owned(Shard { train_evaluator, ..Shard::new(train) })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use motet_core::Rng;
 
 use super::Partition;
-use crate::dataset::{Dataset, Lot, Targets};
+use crate::dataset::{Dataset, Targets, Usage};
 
 /// What a client has besides the rows it was dealt for training.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,21 +27,21 @@ impl Extra {
         self.len() == 0
     }
 
-    fn lot(&mut self, lot: Lot) -> &mut Vec<u32> {
-        if lot == Lot::Validation { &mut self.validation } else { &mut self.test }
+    fn usage(&mut self, lot: Usage) -> &mut Vec<u32> {
+        if lot == Usage::Validation { &mut self.validation } else { &mut self.test }
     }
 }
 
 /// To each natural client its own; the given rows of clients who have none to train on, by key.
 pub(super) fn by_key(data: &Dataset, clients: &[u32]) -> (Vec<Extra>, BTreeMap<u32, Vec<u32>>) {
     let (mut extras, mut strangers) = (vec![Extra::default(); clients.len()], BTreeMap::<u32, Vec<u32>>::new());
-    let (Some(keys), Some(lots)) = (&data.keys, &data.lots) else { return (extras, strangers) };
+    let (Some(keys), Some(usages)) = (&data.keys, &data.usages) else { return (extras, strangers) };
     let place: BTreeMap<u32, usize> = clients.iter().enumerate().map(|(place, &key)| (key, place)).collect();
     let trained: std::collections::BTreeSet<u32> =
-        keys.iter().zip(lots).filter(|(_, lot)| **lot == Lot::Train).map(|(key, _)| *key).collect();
-    for (row, (&key, &lot)) in keys.iter().zip(lots).enumerate().filter(|(_, (_, lot))| **lot != Lot::Train) {
+        keys.iter().zip(usages).filter(|(_, lot)| **lot == Usage::Train).map(|(key, _)| *key).collect();
+    for (row, (&key, &lot)) in keys.iter().zip(usages).enumerate().filter(|(_, (_, lot))| **lot != Usage::Train) {
         match place.get(&key) {
-            Some(&place) => extras[place].lot(lot).push(row as u32),
+            Some(&place) => extras[place].usage(lot).push(row as u32),
             // A client that was left out on purpose is no stranger.
             None if trained.contains(&key) => {}
             None => strangers.entry(key).or_default().push(row as u32),
@@ -62,7 +62,7 @@ pub(crate) fn in_proportion(data: &Dataset, partition: &Partition, rng: &mut Rng
     for (client, rows) in partition.clients.iter().enumerate() {
         rows.iter().for_each(|&row| demand[class_of(row)][client] += 1);
     }
-    for lot in [Lot::Validation, Lot::Test] {
+    for lot in [Usage::Validation, Usage::Test] {
         let mut by_class = vec![Vec::new(); classes];
         data.rows_for(lot).into_iter().for_each(|row| by_class[class_of(row)].push(row));
         for (mut rows, demand) in by_class.into_iter().zip(&demand) {
@@ -75,7 +75,7 @@ pub(crate) fn in_proportion(data: &Dataset, partition: &Partition, rng: &mut Rng
             for (extra, count) in extras.iter_mut().zip(demand) {
                 reached += count;
                 let end = (rows.len() * reached + total / 2) / total;
-                extra.lot(lot).extend_from_slice(&rows[dealt..end]);
+                extra.usage(lot).extend_from_slice(&rows[dealt..end]);
                 dealt = end;
             }
         }

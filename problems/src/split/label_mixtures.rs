@@ -22,7 +22,7 @@ use motet_core::{Documented, Kind, Probability, Rng};
 use serde::{Deserialize, Serialize};
 
 use super::{Deal, Extra, Partition, rows_by_class};
-use crate::dataset::{Dataset, Lot, Targets};
+use crate::dataset::{Dataset, Targets, Usage};
 use crate::error::ProblemError;
 
 /// Groups of clients, each with its own mixture of labels; what no group wants is left out.
@@ -111,10 +111,10 @@ impl LabelMixtures {
             return Ok(Vec::new());
         }
         let mut pools = vec![Vec::new(); *classes as usize];
-        data.rows_for(Lot::Test).into_iter().for_each(|row| pools[labels[row as usize] as usize].push(row));
+        data.rows_for(Usage::Test).into_iter().for_each(|row| pools[labels[row as usize] as usize].push(row));
         pools.iter_mut().for_each(|pool| rng.shuffle(pool));
         let mut chosen_on = vec![Vec::new(); *classes as usize];
-        data.rows_for(Lot::Validation).into_iter().for_each(|row| chosen_on[labels[row as usize] as usize].push(row));
+        data.rows_for(Usage::Validation).into_iter().for_each(|row| chosen_on[labels[row as usize] as usize].push(row));
         let mut extras = Vec::new();
         for group in &self.groups {
             let mut own: Vec<u32> = group.mix.iter().flat_map(|part| &part.labels).copied().collect();

@@ -18,7 +18,7 @@ use motet_core::kind::{Entry, Port, Takes};
 use motet_core::{AnyKind, Chosen, Kind, Kinds, Rng};
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{Dataset, Lot, Targets};
+use crate::dataset::{Dataset, Targets, Usage};
 use crate::error::ProblemError;
 pub use contiguous::Contiguous;
 pub use dirichlet::Dirichlet;
@@ -164,7 +164,7 @@ impl Split {
 
 /// Every row for training, in the source's order.
 fn all_rows(data: &Dataset) -> Vec<u32> {
-    data.rows_for(Lot::Train)
+    data.rows_for(Usage::Train)
 }
 
 /// Every row for training, in an order of the dice.

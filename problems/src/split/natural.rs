@@ -7,7 +7,7 @@ use motet_core::{Documented, Kind, Rng};
 use serde::{Deserialize, Serialize};
 
 use super::{Deal, Partition, given};
-use crate::dataset::{Dataset, Lot};
+use crate::dataset::{Dataset, Usage};
 use crate::error::ProblemError;
 
 /// The source's own clients: writers, patients, hospitals.
@@ -69,7 +69,7 @@ impl Deal for Natural {
 pub(super) fn rows_by_key(data: &Dataset, split: &'static str) -> Result<Vec<(u32, Vec<u32>)>, ProblemError> {
     let keys = data.keys.as_ref().ok_or(ProblemError::NoKeys { split })?;
     let mut by_key: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for row in data.rows_for(Lot::Train) {
+    for row in data.rows_for(Usage::Train) {
         by_key.entry(keys[row as usize]).or_default().push(row);
     }
     Ok(by_key.into_iter().collect())

@@ -13,7 +13,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::{Documented, Exam, Kind, NonNegative, Precision, Rng, Seed, Shard, Vector};
+use motet_core::{Documented, Evaluator, Kind, NonNegative, Precision, Rng, Seed, Shard, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Examples, Targets};
@@ -103,7 +103,7 @@ impl Load for MeanGroups {
                 let away = (*drift.mu - *self.mu) * self.near();
                 shard.train = Arc::new(Drifting { still: shard.train, drift, away, curvature: 2.0 * share });
             }
-            shard.test_exam = Some(Arc::new(Excess { mean: mean.clone().into() }));
+            shard.test_evaluator = Some(Arc::new(Excess { mean: mean.clone().into() }));
             shards.push(shard);
         }
         Ok(Material::Functions { shards, start: Vector::filled(dim, 1.0 / (dim as f64).sqrt(), Precision::F64) })
@@ -179,7 +179,7 @@ struct Excess {
     mean: Vector,
 }
 
-impl Exam for Excess {
+impl Evaluator for Excess {
     fn examples(&self) -> usize {
         1
     }

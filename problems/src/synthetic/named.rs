@@ -88,8 +88,8 @@ impl Load for Lrs {
         let model = ModelConfig::new(Logistic { l2: self.l2, ..Logistic::default() });
         let shard = |client: usize| {
             let own = client * rows..(client + 1) * rows;
-            let train_exam = Some(model.exam(&data, own.clone())?);
-            Ok(Shard { train_exam, ..Shard::new(model.objective(&data, own)?) })
+            let train_evaluator = Some(model.evaluator(&data, own.clone())?);
+            Ok(Shard { train_evaluator, ..Shard::new(model.objective(&data, own)?) })
         };
         let shards = (0..clients).map(shard).collect::<Result<_, ProblemError>>()?;
         Ok(Material::Functions { shards, start: Vector::zeros(dim, Precision::F64) })

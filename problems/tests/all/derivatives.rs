@@ -206,7 +206,7 @@ fn models_refuse_targets_and_rows_that_do_not_fit() {
     assert!(message(&numbers, 0..3).contains("needs classes as targets"));
     assert!(message(&three, 0..3).contains("needs 2 classes, but there are 3"));
     let softmax: ModelConfig = serde_json::from_str(r#"{"kind": "softmax"}"#).unwrap();
-    assert!(softmax.exam(&three, 2..4).err().unwrap().to_string().contains("2..4 do not lie within the 3 examples"));
+    assert!(softmax.evaluator(&three, 2..4).err().unwrap().to_string().contains("2..4 do not lie within the 3 examples"));
     let misspelt = serde_json::from_str::<ModelConfig>(r#"{"kind": "softmax", "l3": 1}"#).unwrap_err().to_string();
     assert!(misspelt.contains("unknown field `l3`"), "{misspelt}");
 }

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use motet_problems::{Census, Folders, Matrix, ProblemConfig, ProblemError};
+use motet_problems::{DataSummary, Folders, Matrix, ProblemConfig, ProblemError};
 use serde_json::{Value, json};
 
-fn census(folder: &Path, source: Value, extra: Value) -> Result<Census, ProblemError> {
+fn census(folder: &Path, source: Value, extra: Value) -> Result<DataSummary, ProblemError> {
     let mut problem = json!({ "source": source });
     problem.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     let config: ProblemConfig = serde_json::from_value(problem).unwrap();
-    Census::of(&config, &Folders { beside: PathBuf::from("nowhere"), data: Some(folder.to_path_buf()) }, 0)
+    DataSummary::of(&config, &Folders { beside: PathBuf::from("nowhere"), data: Some(folder.to_path_buf()) }, 0)
 }
 
 fn npy(descr: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {

@@ -1,20 +1,20 @@
 //! Rows that a source gives for validation and test, names of clients, and clients who never train.
 
 use motet_core::Seed;
-use motet_problems::{Bytes, Dataset, Extra, Lot, Matrix, Partition, Problem, ProblemConfig, Split, Targets};
+use motet_problems::{Bytes, Dataset, Extra, Matrix, Partition, Problem, ProblemConfig, Split, Targets, Usage};
 use serde_json::json;
 
-/// Rows 0..12, classes 0, 1, 2 in turn; clients `keys`; `lots` as letters.
-fn data(keys: [u32; 12], lots: &str) -> Dataset {
+/// Rows 0..12, classes 0, 1, 2 in turn; clients `keys`; `usages` as letters.
+fn data(keys: [u32; 12], usages: &str) -> Dataset {
     let lot = |letter| match letter {
-        'v' => Lot::Validation,
-        't' => Lot::Test,
-        _ => Lot::Train,
+        'v' => Usage::Validation,
+        't' => Usage::Test,
+        _ => Usage::Train,
     };
     let features = Matrix::Bytes(Bytes::tokens(1, (0..12).collect()));
     let targets = Targets::Classes { labels: (0..12).map(|k| k % 3).collect(), classes: 3 };
     let names = (0..5).map(|k| format!("writer {k}")).collect();
-    Dataset::new(features, targets).from_clients(keys.to_vec()).named(names).with_lots(lots.chars().map(lot).collect())
+    Dataset::new(features, targets).from_clients(keys.to_vec()).named(names).with_usages(usages.chars().map(lot).collect())
 }
 
 fn deal(split: serde_json::Value, data: &Dataset) -> Partition {
@@ -86,7 +86,7 @@ fn a_share_of_the_clients_never_trains_and_keeps_rows_to_be_judged_on() {
     let ids = problem.unseen_ids();
     assert_eq!(ids.iter().map(|id| id.0).collect::<Vec<_>>(), [7, 8, 9]);
     let judged = problem.population.shard(ids[2]);
-    assert_eq!((judged.train.samples(), judged.test_exam.as_ref().map(|exam| exam.examples())), (4, Some(4)));
+    assert_eq!((judged.train.samples(), judged.test_evaluator.as_ref().map(|evaluator| evaluator.examples())), (4, Some(4)));
     assert_eq!(problem.population.roster(), motet_core::Roster::Counted(7));
     let most = images(json!({"unseen": {"clients": 0.1, "test": 0.75}}));
     assert_eq!((most.shards.len(), most.census.unseen[0].train, most.census.unseen[0].test), (9, 2, 6));

@@ -5,15 +5,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
-use motet_problems::{Census, Folders, Matrix, Problem, ProblemConfig, ProblemError, Targets};
+use motet_problems::{DataSummary, Folders, Matrix, Problem, ProblemConfig, ProblemError, Targets};
 use serde_json::{Value, json};
 
 /// The clients of a source with a split of its own or one client for all.
-fn census(folder: &Path, source: Value, extra: Value) -> Result<Census, ProblemError> {
+fn census(folder: &Path, source: Value, extra: Value) -> Result<DataSummary, ProblemError> {
     let mut problem = json!({ "source": source });
     problem.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     let config: ProblemConfig = serde_json::from_value(problem).unwrap();
-    Census::of(&config, &Folders { beside: PathBuf::from("nowhere"), data: Some(folder.to_path_buf()) }, 0)
+    DataSummary::of(&config, &Folders { beside: PathBuf::from("nowhere"), data: Some(folder.to_path_buf()) }, 0)
 }
 
 fn one() -> Value {
@@ -238,7 +238,7 @@ fn the_real_omniglot_has_the_counts_of_its_readme() {
     let zips = ["images_background_small1.zip", "images_background_small2.zip"];
     let of = |paths: &[&str]| census(&data, json!({"kind": "omniglot", "paths": paths}), json!({})).unwrap();
     let (first, second, both) = (of(&zips[..1]), of(&zips[1..]), of(&zips));
-    let images = |census: &Census| census.clients.iter().map(|client| client.train).sum::<u64>();
+    let images = |census: &DataSummary| census.clients.iter().map(|client| client.train).sum::<u64>();
     assert_eq!((first.labels.len(), images(&first), first.clients.len()), (136, 2720, 100));
     assert_eq!((second.labels.len(), images(&second), second.clients.len()), (156, 3120, 100));
     // Latin and Greek are in both.

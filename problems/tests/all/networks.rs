@@ -134,9 +134,9 @@ fn exams_count_right_answers_and_near_ones() {
     let features = Matrix::Single(Single { cols: 6, values: vec![9., 1., 2., 3., 4., 5., 0., 1., 2., 3., 4., 5., 5., 5., 0., 0., 0., 0.] });
     let targets = Targets::Classes { labels: vec![0, 0, 1], classes: 6 };
     let data = Arc::new(Examples::new(Dataset::new(features, targets)).unwrap());
-    let exam = model(json!({"kind": "mlp", "sizes": []})).exam(&data, 0..3).unwrap();
+    let evaluator = model(json!({"kind": "mlp", "sizes": []})).evaluator(&data, 0..3).unwrap();
     let identity: Vec<f32> = (0..42).map(|k| f32::from(u8::from(k < 36 && k % 7 == 0))).collect();
-    let metrics = exam.metrics(&Vector::from(identity), None);
+    let metrics = evaluator.metrics(&Vector::from(identity), None);
     // The second has five classes ahead of it, the third one tie that goes to the class before it.
     assert_eq!(metrics[1], ("accuracy", 1.0 / 3.0));
     assert_eq!(metrics[2], ("top_5", 2.0 / 3.0));
@@ -215,8 +215,8 @@ fn tags_touch_only_the_rows_of_their_words() {
     behind.axpy(-h, &dense);
     let slope = (f.value(&ahead, Batch::all()) - f.value(&behind, Batch::all())) / (2.0 * h);
     assert!((slope / dense.norm2() - 1.0).abs() < 1e-3, "{slope} {}", dense.norm2());
-    let exam = problem.shards[0].train_exam.as_ref().unwrap();
-    let metric = |x: &Vector| exam.metrics(x, None)[1];
+    let evaluator = problem.shards[0].train_evaluator.as_ref().unwrap();
+    let metric = |x: &Vector| evaluator.metrics(x, None)[1];
     let (mut better, before) = (problem.start.clone(), metric(&problem.start).1);
     for _ in 0..200 {
         f.update(&better.clone(), Batch::all()).add_to(-2.0, &mut better);

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use motet_core::kind::NameTaken;
-use motet_core::{Batch, Documented, Exam, Kind, Objective, Rng, Vector};
+use motet_core::{Batch, Documented, Evaluator, Kind, Objective, Rng, Vector};
 use motet_problems::{
-    Dataset, DatasetError, Deal, Examples, Load, Lot, MODELS, Material, Matrix, Model, ModelConfig, ModelError, Partition, Place, Problem,
-    ProblemConfig, ProblemError, SOURCES, SPLITS, Source, Split, Targets,
+    Dataset, DatasetError, Deal, Examples, Load, MODELS, Material, Matrix, Model, ModelConfig, ModelError, Partition, Place, Problem,
+    ProblemConfig, ProblemError, SOURCES, SPLITS, Source, Split, Targets, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ impl Kind for ByTurns {
 
 impl Deal for ByTurns {
     fn deal(&self, data: &Dataset, _: &mut Rng) -> Result<Partition, ProblemError> {
-        let (odd, even) = data.rows_for(Lot::Train).into_iter().partition(|row| row % 2 == 0);
+        let (odd, even) = data.rows_for(Usage::Train).into_iter().partition(|row| row % 2 == 0);
         Ok(Partition::new(vec![odd, even], data.len()))
     }
 }
@@ -77,7 +77,7 @@ impl Model for Slope {
     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {
         Arc::new(Line { times: self.times, data, rows })
     }
-    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+    fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
         Arc::new(Line { times: self.times, data, rows })
     }
 }
@@ -105,7 +105,7 @@ impl Objective for Line {
     }
 }
 
-impl Exam for Line {
+impl Evaluator for Line {
     fn examples(&self) -> usize {
         self.rows.len()
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use motet_core::{Batch, ClientId, Roster, Vector};
 use motet_problems::reference::{Part, minimise};
-use motet_problems::{Census, Folders, Problem, ProblemConfig, ProblemSeed, SOURCES, Source};
+use motet_problems::{DataSummary, Folders, Problem, ProblemConfig, ProblemSeed, SOURCES, Source};
 
 fn config(json: &str) -> ProblemConfig {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"))
@@ -56,10 +56,10 @@ fn a_file_becomes_clients_whose_functions_see_their_own_rows_only() {
 fn held_out_rows_are_in_neither_training_nor_each_other() {
     let problem = build(SMALL, 0);
     for (shard, household) in problem.shards.iter().zip(&problem.census.clients) {
-        let exam = |exam: &Option<Arc<dyn motet_core::Exam>>| exam.as_ref().map_or(0, |exam| exam.examples());
-        assert_eq!((shard.train.samples(), exam(&shard.train_exam)), (13, 13));
+        let evaluator = |evaluator: &Option<Arc<dyn motet_core::Evaluator>>| evaluator.as_ref().map_or(0, |evaluator| evaluator.examples());
+        assert_eq!((shard.train.samples(), evaluator(&shard.train_evaluator)), (13, 13));
         assert_eq!(shard.validation.as_ref().unwrap().samples(), 2);
-        assert_eq!((exam(&shard.validation_exam), exam(&shard.test_exam)), (2, 5));
+        assert_eq!((evaluator(&shard.validation_evaluator), evaluator(&shard.test_evaluator)), (2, 5));
         assert_eq!((household.train, household.validation, household.test), (13, 2, 5));
         assert_eq!(household.labels.iter().sum::<u64>(), 20);
     }
@@ -152,7 +152,7 @@ fn mean_estimation_has_its_three_groups() {
     let e: Vec<f64> = (0..10).map(|l| f64::from(l % 2) / 5f64.sqrt()).collect();
     assert!(near(&mean_of(4), &[0.0; 10]) && near(&mean_of(5), &[0.1 / 10f64.sqrt(); 10]) && near(&mean_of(149), &e));
     assert!(problem.card().smoothness.is_some_and(|all| all.iter().all(|l| (l - 0.2).abs() < 1e-12)));
-    let judged = problem.shards[149].test_exam.as_ref().unwrap().metrics(&Vector::from(vec![0.0; 10]), None);
+    let judged = problem.shards[149].test_evaluator.as_ref().unwrap().metrics(&Vector::from(vec![0.0; 10]), None);
     assert!(judged[0].0 == "excess" && (judged[0].1 - 1.0).abs() < 1e-12);
     let paper = build(&json.replace(r#""mu""#, r#""mode": "paper", "mu""#), 0);
     assert!(paper.card().smoothness.is_some_and(|all| all.iter().all(|l| (l - 2.0).abs() < 1e-12)));
@@ -180,7 +180,7 @@ fn mixture_loss(problem: &Problem, local: &[Vector], alpha: f64) -> f64 {
         problem.shards.iter().zip(local).map(|(shard, local)| Part { alpha, local: Some(local), objective: &*shard.train }).collect();
     let shared = if alpha > 0.0 { minimise(&parts, 1000).unwrap().x } else { problem.start.clone() };
     let loss = |(shard, local): (&motet_core::Shard, &Vector)| {
-        let metrics = shard.test_exam.as_ref().unwrap().metrics(&Vector::mix(alpha, &shared, local), None);
+        let metrics = shard.test_evaluator.as_ref().unwrap().metrics(&Vector::mix(alpha, &shared, local), None);
         metrics.into_iter().find(|(name, _)| *name == "loss").unwrap().1
     };
     problem.shards.iter().zip(local).map(loss).sum::<f64>() / problem.shards.len() as f64
@@ -206,7 +206,7 @@ fn with_few_examples_a_mixture_is_a_fifth_better_than_local_models_and_than_one_
 fn softmax_data_have_as_many_classes_as_asked_and_sizes_as_uneven() {
     let json = r#"{"source": {"kind": "synthetic", "clients": 4, "examples": 250, "features": 5, "classes": 7, "heterogeneity": 1,
         "shift": 0.5, "decay": 1, "imbalance": 1}, "model": {"kind": "softmax", "l2": 0.01}}"#;
-    let census = Census::of(&config(json), &nowhere(), 0).unwrap();
+    let census = DataSummary::of(&config(json), &nowhere(), 0).unwrap();
     assert_eq!((census.labels.len(), census.labels.iter().sum::<u64>()), (7, 1000));
     let sizes: Vec<u64> = census.clients.iter().map(|client| client.train).collect();
     assert!(sizes.is_sorted_by(|a, b| a > b) && sizes[0] > 3 * sizes[3], "{sizes:?}");

@@ -68,8 +68,8 @@ fn a_hold_out_is_cut_anew_for_each_run_on_the_same_clients_if_asked() {
     let x = Vector::from(vec![0.1f32, 0.2]);
     let losses = |config: &ProblemConfig, run: u64| -> Vec<(f64, f64)> {
         let problem = Problem::build(config, Path::new(""), run).unwrap();
-        let test = |s: &motet_core::Shard| s.test_exam.as_ref().unwrap().metrics(&x, None)[0].1;
-        let validation = |s: &motet_core::Shard| s.validation_exam.as_ref().unwrap().metrics(&x, None)[0].1;
+        let test = |s: &motet_core::Shard| s.test_evaluator.as_ref().unwrap().metrics(&x, None)[0].1;
+        let validation = |s: &motet_core::Shard| s.validation_evaluator.as_ref().unwrap().metrics(&x, None)[0].1;
         // All 40 examples of a client, whoever has them: 20, 8 and 12.
         let whole = |s: &motet_core::Shard| 20.0 * s.train.value(&x, Batch::all()) + 8.0 * validation(s) + 12.0 * test(s);
         problem.shards.iter().map(|s| (whole(s), test(s))).collect()

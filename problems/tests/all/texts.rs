@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use motet_problems::source::{Shakespeare, Speech};
-use motet_problems::{Census, Folders, Problem, ProblemConfig};
+use motet_problems::{DataSummary, Folders, Problem, ProblemConfig};
 use tempfile::TempDir;
 
 fn config(json: &str) -> ProblemConfig {
@@ -38,8 +38,8 @@ pub(crate) fn real(subfolder: &str) -> Option<Folders> {
     Some(Folders { beside: PathBuf::from("nowhere"), data: Some(found) })
 }
 
-pub(crate) fn census(problem: &str, folders: &Folders) -> Result<Census, String> {
-    Census::of(&config(problem), folders, 0).map_err(|error| error.to_string())
+pub(crate) fn census(problem: &str, folders: &Folders) -> Result<DataSummary, String> {
+    DataSummary::of(&config(problem), folders, 0).map_err(|error| error.to_string())
 }
 
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -143,7 +143,7 @@ fn every_character_is_predicted_once_and_roles_that_say_little_are_left_out() {
     // 157 characters, two begins and two ends: 160 of the 161 tokens are predicted, in two rows of 80.
     assert_eq!((census.clients.len(), census.clients[0].train, census.features), (1, 2, 81));
     assert_eq!(Problem::build(&config(problem), folder.path(), 0).unwrap().shards.len(), 1);
-    let error = Census::of(&config(&problem.replace(": 6}", ": 600}")), &beside(folder.path()), 0).unwrap_err().to_string();
+    let error = DataSummary::of(&config(&problem.replace(": 6}", ": 600}")), &beside(folder.path()), 0).unwrap_err().to_string();
     assert_eq!(error, "[problem] source.characters = 600: no role of the file says so many");
 }
 

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use motet_problems::{Census, Dataset, Folders, Lot, Matrix, ProblemConfig, ProblemError, Source, Targets};
+use motet_problems::{DataSummary, Dataset, Folders, Matrix, ProblemConfig, ProblemError, Source, Targets, Usage};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-fn census(folder: &Path, source: Value) -> Result<Census, ProblemError> {
+fn census(folder: &Path, source: Value) -> Result<DataSummary, ProblemError> {
     let config: ProblemConfig = serde_json::from_value(json!({ "source": source })).unwrap();
-    Census::of(&config, &Folders { beside: PathBuf::from("nowhere"), data: Some(folder.to_path_buf()) }, 0)
+    DataSummary::of(&config, &Folders { beside: PathBuf::from("nowhere"), data: Some(folder.to_path_buf()) }, 0)
 }
 
 fn examples(source: Value) -> Dataset {
@@ -136,7 +136,7 @@ fn emnist_of_tensorflow_federated_has_writers_and_named_splits() {
     let Matrix::Bytes(pixels) = &data.features else { panic!("k/255 stay bytes") };
     // By client, as the file's index has them.
     assert_eq!((pixels.row(0), pixels.row(1)), (&[0, 102, 153][..], &[255, 51, 255][..]));
-    assert_eq!((data.keys.as_deref(), data.lots), (Some(&[0, 1, 1][..]), None));
+    assert_eq!((data.keys.as_deref(), data.usages), (Some(&[0, 1, 1][..]), None));
     // The first client by name alone.
     let one = census(folder.path(), json!({"kind": "tff", "path": "emnist_all.sqlite", "train": "all_train", "clients": 1})).unwrap();
     assert_eq!((one.clients.len(), one.clients[0].train), (1, 1));
@@ -180,7 +180,7 @@ fn shakespeare_and_stack_overflow_become_what_their_own_sources_make_of_them() {
     let [d, t, o] = [1.0, 5.0, 24.0];
     let rows = [88.0, t, o, 89.0, 88.0, 88.0, d, 89.0, 0.0, 0.0, 88.0, d, 87.0, 89.0, 0.0];
     assert_eq!((data.features.to_dense().values, data.features.cols()), (rows.to_vec(), 5));
-    assert_eq!(data.lots, Some(vec![Lot::Train, Lot::Train, Lot::Test]));
+    assert_eq!(data.usages, Some(vec![Usage::Train, Usage::Train, Usage::Test]));
     let file = folder.path().join("stackoverflow.sqlite");
     let post =
         |tokens, title, tags| proto(&[("tokens", Feature::Text(tokens)), ("title", Feature::Text(title)), ("tags", Feature::Text(tags))]);

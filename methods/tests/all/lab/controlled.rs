@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use motet_core::{Batch, ClientId, Fleet, Kept, Plan, Reader, Row, Seed, Store, Trained, Vector, Wire, train};
-use motet_methods::scafflix::{Client, Family, Kind, Server, Variant};
+use motet_core::{Batch, ClientId, ClientVersions, Fleet, Plan, Reader, Row, Seed, Store, Trained, Vector, Wire, train};
+use motet_methods::scafflix::{Client, Kind, ScafflixFamily, Server, Variant};
 use motet_runtime::{Inline, Lossy, Memory};
 
 use super::{Lab, flix};
@@ -15,7 +15,7 @@ pub struct End<K: Kind> {
     pub step: Vec<f64>,
     pub p: f64,
     pub rows: Vec<Row>,
-    pub trained: Trained<Family<K>>,
+    pub trained: Trained<ScafflixFamily<K>>,
 }
 
 /// What a run needs besides its method.
@@ -33,14 +33,14 @@ impl<'a> Setup<'a> {
         Self { lab, seed, loss: 0.0, h: None }
     }
 
-    pub fn run<K: Kind>(&self, method: &Family<K>, plan: &Plan) -> End<K> {
+    pub fn run<K: Kind>(&self, method: &ScafflixFamily<K>, plan: &Plan) -> End<K> {
         let (method, store) = (Arc::new(method.clone()), Arc::new(Memory::default()));
         let seed = Seed(self.seed);
         if let Some(h) = self.h {
             self.plant(&method, &store, h);
         }
         let inline = Inline::new(self.lab.host_with(&method, Arc::clone(&store), seed));
-        let mut fleet: Box<dyn Fleet<Family<K>>> =
+        let mut fleet: Box<dyn Fleet<ScafflixFamily<K>>> =
             if self.loss > 0.0 { Box::new(Lossy::new(inline, self.loss, Seed(99))) } else { Box::new(inline) };
         let mut rows = vec![];
         let plan = Plan { seed, ..plan.clone() };
@@ -51,7 +51,7 @@ impl<'a> Setup<'a> {
             let kept = store.read(i).unwrap();
             let client = kept.as_ref().and_then(|kept| kept.named(trained.heard.of(i)));
             // Those never asked keep h = 0.
-            let (hi, si) = client.map_or((self.lab.zeros(), f64::NAN), |client| settled(&*method, client, &x, i));
+            let (hi, si) = client.map_or((self.lab.zeros(), f64::NAN), |client| round_closed(&*method, client, &x, i));
             h.push(hi);
             step.push(si);
         }
@@ -59,20 +59,20 @@ impl<'a> Setup<'a> {
     }
 
     /// Gives clients a first state, as it would sleep in a store.
-    fn plant<K: Kind>(&self, method: &Arc<Family<K>>, store: &Memory<Kept<Client>>, h: &[Vector]) {
+    fn plant<K: Kind>(&self, method: &Arc<ScafflixFamily<K>>, store: &Memory<ClientVersions<Client>>, h: &[Vector]) {
         for (i, h) in h.iter().enumerate() {
             let l = self.lab.clients[i].constants().smoothness.unwrap();
             let motet_core::Rate::Given(p) = method.p else { panic!("planted clients need p") };
             let mut bytes = vec![1, 0, 0, 0, 0]; // one version, before the first slot
             Client { h: h.clone(), sent: None, step: 1.0 / l, p: *p, pace: 1.0, slow: 1.0 }.encode(&mut bytes);
             bytes.extend([0; 17]); // no buffers, no work
-            store.put(ClientId(i as u32), Kept::decode(&mut Reader::new(&bytes)).unwrap()).unwrap();
+            store.put(ClientId(i as u32), ClientVersions::decode(&mut Reader::new(&bytes)).unwrap()).unwrap();
         }
     }
 }
 
 /// hᵢ once the mean is heard, and γᵢ.
-fn settled<K: Kind>(method: &Family<K>, client: &Client, x: &Vector, i: ClientId) -> (Vector, f64) {
+fn round_closed<K: Kind>(method: &ScafflixFamily<K>, client: &Client, x: &Vector, i: ClientId) -> (Vector, f64) {
     let mut h = client.h.clone();
     if let Some(sent) = &client.sent {
         assert!(method.participation.is_none_or(|part| part.variant != Variant::Tracked), "a tracked client waits for nothing");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use motet_core::{Host, Look, Plan, Reference, Rhythm, Row, Seed, Study, Trained, Vector, train};
+use motet_core::{Host, Plan, ProbeRequest, Reference, Rhythm, Row, Seed, Study, Trained, Vector, train};
 use motet_runtime::{Inline, Memory};
 
 use super::Lab;
@@ -33,7 +33,7 @@ impl Lab {
         let (method, store, seed) = (Arc::new(method.clone()), Arc::new(Memory::default()), Seed(seed));
         let host = Host::new(Arc::clone(&method), Arc::clone(&self.population), store, Arc::clone(&self.memo), seed);
         // Gradients are measured where no optimum is known: then they are what the theorem bounds.
-        let look = Look { gradient: best.is_none(), ..Look::default() };
+        let look = ProbeRequest { gradient: best.is_none(), ..ProbeRequest::default() };
         let rhythm = if best.is_none() { Rhythm::Every(1) } else { Rhythm::At(LOOKS.to_vec()) };
         let plan = Plan { reference: best.cloned(), look, rhythm, ..Plan::new(rounds, seed) };
         let mut rows = vec![];

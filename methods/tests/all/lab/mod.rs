@@ -12,8 +12,8 @@ pub mod rough;
 use std::sync::Arc;
 
 use motet_core::{
-    Algorithm, ClientId, Constants, Fleet, Heard, Host, Kept, Look, Memo, Objective, Plan, Population, Probe, Reference, Row, Score, Seed,
-    Shard, Study, Trained, Vector, train,
+    Algorithm, ClientId, ClientVersions, Constants, Fleet, Host, LastReplies, Memo, Objective, Plan, Population, Probe, ProbeRequest,
+    Reference, Row, Score, Seed, Shard, Study, Trained, Vector, train,
 };
 use motet_methods::flix::Flix;
 use motet_problems::reference::{Part, minimise};
@@ -57,7 +57,7 @@ impl Lab {
     }
 
     /// A host whose clients sleep where the test can look at them.
-    pub fn host_with<A: Study>(&self, method: &Arc<A>, store: Arc<Memory<Kept<A::Client>>>, seed: Seed) -> Host<A> {
+    pub fn host_with<A: Study>(&self, method: &Arc<A>, store: Arc<Memory<ClientVersions<A::Client>>>, seed: Seed) -> Host<A> {
         Host::new(Arc::clone(method), Arc::clone(&self.population), store, Arc::clone(&self.memo), seed)
     }
 
@@ -105,8 +105,8 @@ impl Lab {
     pub fn scores<A: Study + Clone>(&self, method: &A, x: &Vector) -> Vec<Score> {
         let mut fleet = Inline::new(self.host(&Arc::new(method.clone())));
         let to: Vec<_> = (0..self.clients.len() as u32).map(ClientId).collect();
-        let look = Look { gradient: true, model: true, ..Look::default() };
-        let probe = Probe { round: 0, to: &to, shared: &|_| x, heard: &Heard::default(), look, reference: None };
+        let look = ProbeRequest { gradient: true, model: true, ..ProbeRequest::default() };
+        let probe = Probe { round: 0, to: &to, shared: &|_| x, heard: &LastReplies::default(), look, reference: None };
         let mut scores = vec![];
         fleet.probe(&probe, &mut |_, score| scores.push(score)).unwrap();
         scores
@@ -133,7 +133,7 @@ pub fn deployed<A: Study + Clone>(lab: &Lab, method: &A, rounds: u64) -> (Vector
     let trained = train(&*method, lab.zeros(), &plan, &mut fleet, &mut Vec::<Row>::new()).unwrap();
     assert_eq!(trained.outcome, motet_core::Outcome::Finished);
     let to: Vec<_> = (0..lab.clients.len() as u32).map(ClientId).collect();
-    let (shared, look) = (|id: ClientId| method.shared(&trained.server, id), Look { model: true, ..Look::default() });
+    let (shared, look) = (|id: ClientId| method.shared(&trained.server, id), ProbeRequest { model: true, ..ProbeRequest::default() });
     let probe = Probe { round: rounds, to: &to, shared: &shared, heard: &trained.heard, look, reference: None };
     let mut models = vec![];
     fleet.probe(&probe, &mut |_, score| models.extend(score.model)).unwrap();

@@ -1,6 +1,6 @@
 //! Judging a network on examples.
 
-use motet_core::{Exam, Vector};
+use motet_core::{Evaluator, Vector};
 use motet_nn::Loss;
 
 use super::{Arc, CHUNK, Network, Range};
@@ -58,7 +58,7 @@ impl Tally {
     }
 }
 
-impl Exam for NetworkExam {
+impl Evaluator for NetworkExam {
     fn examples(&self) -> usize {
         self.rows.len()
     }

@@ -1,4 +1,4 @@
-//! Networks on data: a model of `motet-nn` and a range of examples make an `Objective` and an `Exam`.
+//! Networks on data: a model of `motet-nn` and a range of examples make an `Objective` and an `Evaluator`.
 
 mod bert;
 mod cnn;
@@ -24,7 +24,7 @@ pub use pixels::{Augment, Channels, Normalise};
 pub use resnet::{Norm, ResNet};
 
 use super::fitted::Fitted;
-use super::{Arc, Exam, Examples, Model, ModelError, Range};
+use super::{Arc, Evaluator, Examples, Model, ModelError, Range};
 use judge::NetworkExam;
 use pixels::Pixels;
 use task::Task;
@@ -72,8 +72,8 @@ impl<A: Architecture> Model for A {
     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {
         Network::new(self, data, Seed(0)).map(Arc::new).expect("the examples were found to fit").objective(rows)
     }
-    fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
-        Network::new(self, data, Seed(0)).map(Arc::new).expect("the examples were found to fit").exam(rows)
+    fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
+        Network::new(self, data, Seed(0)).map(Arc::new).expect("the examples were found to fit").evaluator(rows)
     }
     fn precision(&self) -> Precision {
         Precision::F32
@@ -155,7 +155,7 @@ impl Fitted for Arc<Network> {
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective> {
         Arc::new(NetworkObjective { network: Arc::clone(self), rows })
     }
-    fn exam(&self, rows: Range<usize>) -> Arc<dyn Exam> {
+    fn evaluator(&self, rows: Range<usize>) -> Arc<dyn Evaluator> {
         Arc::new(NetworkExam::new(Arc::clone(self), rows))
     }
 }

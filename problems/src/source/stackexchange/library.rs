@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use super::Weigh;
-use crate::dataset::{Dataset, DatasetError, Lot, Targets};
+use crate::dataset::{Dataset, DatasetError, Targets, Usage};
 use crate::matrix::{Matrix, Single};
 use crate::source::words::{Lexicon, Tokens};
 
@@ -23,7 +23,7 @@ pub(in crate::source) struct Library {
 pub(in crate::source) struct Text {
     /// Whose it is.
     pub(in crate::source) key: u32,
-    pub(in crate::source) lot: Lot,
+    pub(in crate::source) lot: Usage,
     /// As the library counts them.
     pub(in crate::source) tags: Vec<u32>,
     /// Words of each sentence, none of them empty; a bag is one.
@@ -83,8 +83,8 @@ impl Library {
         self.owned(Dataset::new(Matrix::Single(Single { cols, values }), targets), owners)
     }
 
-    fn owned(&self, dataset: Dataset, owners: Vec<(u32, Lot)>) -> Dataset {
-        let (keys, lots) = owners.into_iter().unzip();
-        dataset.from_clients(keys).named(self.users.clone()).with_some_lots(lots)
+    fn owned(&self, dataset: Dataset, owners: Vec<(u32, Usage)>) -> Dataset {
+        let (keys, usages) = owners.into_iter().unzip();
+        dataset.from_clients(keys).named(self.users.clone()).with_some_usages(usages)
     }
 }

@@ -29,7 +29,7 @@ use super::open::{name_of, stream};
 use super::tags::{five_hundred, ten_thousand};
 use super::{Load, Material, Place};
 use crate::data_folder::Folders;
-use crate::dataset::Lot;
+use crate::dataset::Usage;
 use crate::error::ProblemError;
 
 /// Posts of Stack Exchange sites, one client per user: bags of words with tags, or sentences for a model of the next word.
@@ -125,7 +125,7 @@ impl StackExchange {
                     library.users.push(format!("{site}/{user}"));
                 }
                 let tags = post.tags.iter().map(|tag| library.tags.see(tag.clone())).collect();
-                library.texts.push(Text { key, lot: Lot::Train, tags, words: post.words });
+                library.texts.push(Text { key, lot: Usage::Train, tags, words: post.words });
             }
         }
         Ok((library, inputs))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::example::{Example, Value};
 use super::volume::Volume;
 use super::{PostForm, Tff};
-use crate::dataset::{Dataset, Lot};
+use crate::dataset::{Dataset, Usage};
 use crate::error::ProblemError;
 use crate::source::numbers::{Numbers, targets};
 use crate::source::shakespeare::{Alphabet, Rows};
@@ -17,15 +17,15 @@ pub(super) struct Gathered<'a> {
     how: &'a Tff,
     /// By key.
     names: Vec<String>,
-    kept: Kept,
+    kept: ClientVersions,
 }
 
 /// Examples in the form of the first of them.
-enum Kept {
+enum ClientVersions {
     Nothing,
     Numbers(Box<Table>),
     /// The characters of each client, one snippet after another.
-    Snippets(Alphabet, BTreeMap<(u32, Lot), Vec<u32>>),
+    Snippets(Alphabet, BTreeMap<(u32, Usage), Vec<u32>>),
     Words(Library),
 }
 
@@ -35,26 +35,26 @@ struct Table {
     y: String,
     rows: Numbers,
     targets: Vec<f64>,
-    owners: Vec<(u32, Lot)>,
+    owners: Vec<(u32, Usage)>,
 }
 
 impl<'a> Gathered<'a> {
     pub(super) fn new(how: &'a Tff, names: Vec<String>) -> Self {
-        Self { how, names, kept: Kept::Nothing }
+        Self { how, names, kept: ClientVersions::Nothing }
     }
 
-    pub(super) fn push(&mut self, key: u32, lot: Lot, example: Example) -> Result<(), String> {
-        if let Kept::Nothing = self.kept {
-            self.kept = Kept::of(&example, self.how)?;
+    pub(super) fn push(&mut self, key: u32, lot: Usage, example: Example) -> Result<(), String> {
+        if let ClientVersions::Nothing = self.kept {
+            self.kept = ClientVersions::of(&example, self.how)?;
         }
         match &mut self.kept {
-            Kept::Nothing => Ok(()),
-            Kept::Numbers(table) => table.push(key, lot, &example),
-            Kept::Snippets(alphabet, streams) => {
+            ClientVersions::Nothing => Ok(()),
+            ClientVersions::Numbers(table) => table.push(key, lot, &example),
+            ClientVersions::Snippets(alphabet, streams) => {
                 streams.entry((key, lot)).or_default().extend(alphabet.speech(&text(&example, "snippets")?));
                 Ok(())
             }
-            Kept::Words(library) => words(library, key, lot, &example, self.how.form),
+            ClientVersions::Words(library) => words(library, key, lot, &example, self.how.form),
         }
     }
 
@@ -62,21 +62,21 @@ impl<'a> Gathered<'a> {
         let nothing = || ProblemError::NoExamples { file: volume.input.name.clone() };
         let how = self.how;
         let dataset = match self.kept {
-            Kept::Nothing => return Err(nothing()),
-            Kept::Numbers(table) => {
-                let (keys, lots) = table.owners.into_iter().unzip();
+            ClientVersions::Nothing => return Err(nothing()),
+            ClientVersions::Numbers(table) => {
+                let (keys, usages) = table.owners.into_iter().unzip();
                 let features = table.rows.matrix().ok_or_else(nothing)?;
-                Dataset::new(features, targets(table.targets)).from_clients(keys).named(self.names).with_some_lots(lots)
+                Dataset::new(features, targets(table.targets)).from_clients(keys).named(self.names).with_some_usages(usages)
             }
-            Kept::Snippets(alphabet, streams) => {
-                let (window, mut rows, mut lots) = (how.window.get() as usize, Rows::default(), Vec::new());
+            ClientVersions::Snippets(alphabet, streams) => {
+                let (window, mut rows, mut usages) = (how.window.get() as usize, Rows::default(), Vec::new());
                 for ((key, lot), stream) in streams {
                     rows.cut(&stream, window, key);
-                    lots.resize(rows.len(), lot);
+                    usages.resize(rows.len(), lot);
                 }
-                rows.dataset(window + 1, alphabet.tokens.count(), self.names).with_some_lots(lots)
+                rows.dataset(window + 1, alphabet.tokens.count(), self.names).with_some_usages(usages)
             }
-            Kept::Words(library) => {
+            ClientVersions::Words(library) => {
                 let library = Library { users: self.names, ..library };
                 match how.form {
                     PostForm::Bag => library.bags(how.words, how.tags, how.weigh)?,
@@ -88,15 +88,15 @@ impl<'a> Gathered<'a> {
     }
 }
 
-impl Kept {
+impl ClientVersions {
     /// What the features of the first example say.
     fn of(example: &Example, how: &Tff) -> Result<Self, String> {
         let told = how.x.is_some() || how.y.is_some();
         if !told && example.contains_key("snippets") {
-            return Ok(Kept::Snippets(Alphabet::default(), BTreeMap::new()));
+            return Ok(ClientVersions::Snippets(Alphabet::default(), BTreeMap::new()));
         }
         if !told && example.contains_key("tokens") {
-            return Ok(Kept::Words(Library::default()));
+            return Ok(ClientVersions::Words(Library::default()));
         }
         let known = || example.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let pick = |told: &Option<String>, usual: &[&str], key: &str| {
@@ -105,12 +105,12 @@ impl Kept {
             found.ok_or_else(|| format!("the features are {}: name one of them in {key}", known()))
         };
         let (x, y) = (pick(&how.x, &["pixels", "image", "x"], "x")?, pick(&how.y, &["label", "y"], "y")?);
-        Ok(Kept::Numbers(Box::new(Table { x, y, rows: Numbers::default(), targets: Vec::new(), owners: Vec::new() })))
+        Ok(ClientVersions::Numbers(Box::new(Table { x, y, rows: Numbers::default(), targets: Vec::new(), owners: Vec::new() })))
     }
 }
 
 impl Table {
-    fn push(&mut self, key: u32, lot: Lot, example: &Example) -> Result<(), String> {
+    fn push(&mut self, key: u32, lot: Usage, example: &Example) -> Result<(), String> {
         let row = match value(example, &self.x)? {
             Value::Numbers(row) => self.rows.push(row),
             Value::Whole(bytes) => {
@@ -144,7 +144,7 @@ fn text(example: &Example, name: &str) -> Result<String, String> {
 }
 
 /// A post, its words counted if it is to train on.
-fn words(library: &mut Library, key: u32, lot: Lot, example: &Example, form: PostForm) -> Result<(), String> {
+fn words(library: &mut Library, key: u32, lot: Usage, example: &Example, form: PostForm) -> Result<(), String> {
     let mut said = text(example, "tokens")?;
     let mut tags = String::new();
     if form == PostForm::Bag {
@@ -152,7 +152,7 @@ fn words(library: &mut Library, key: u32, lot: Lot, example: &Example, form: Pos
         tags = text(example, "tags")?;
     }
     let number = |lexicon: &mut Lexicon, word: &str| match lot {
-        Lot::Train => lexicon.see(word.to_owned()),
+        Usage::Train => lexicon.see(word.to_owned()),
         _ => lexicon.meet(word.to_owned()),
     };
     let words: Vec<u32> = said.split_ascii_whitespace().map(|word| number(&mut library.lexicon, word)).collect();

@@ -28,7 +28,7 @@ use super::stackexchange::{PostForm, Weigh, twenty};
 use super::tags::{five_hundred, ten_thousand};
 use super::text::eighty;
 use super::{Load, Material, Place};
-use crate::dataset::Lot;
+use crate::dataset::Usage;
 use crate::error::ProblemError;
 use gather::Gathered;
 use motet_core::{Documented, Kind};
@@ -87,7 +87,7 @@ impl Kind for Tff {
 struct Part<'a> {
     volume: &'a Volume,
     split: Option<String>,
-    lot: Lot,
+    lot: Usage,
     /// How many each client has, by the file's own count.
     counts: BTreeMap<String, u64>,
 }
@@ -96,11 +96,11 @@ impl Load for Tff {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let first = Volume::open(&place.folders.find(&self.path)?)?;
         let second = self.test_path.as_ref().map(|path| Volume::open(&place.folders.find(path)?)).transpose()?;
-        let mut parts = vec![part(&first, ("source.train", "train", self.train.as_deref()), Lot::Train)?];
+        let mut parts = vec![part(&first, ("source.train", "train", self.train.as_deref()), Usage::Train)?];
         let wanted = ("source.test", "test", self.test.as_deref());
         match (&second, &self.test) {
-            (Some(second), _) => parts.push(part(second, wanted, Lot::Test)?),
-            (None, Some(_)) => parts.push(part(&first, wanted, Lot::Test)?),
+            (Some(second), _) => parts.push(part(second, wanted, Usage::Test)?),
+            (None, Some(_)) => parts.push(part(&first, wanted, Usage::Test)?),
             (None, None) => {}
         }
         let names = self.names(&parts);
@@ -141,7 +141,7 @@ impl Tff {
 }
 
 /// The split of that key; the usual one or the only one where nobody said which.
-fn part<'a>(volume: &'a Volume, (key, usual, told): (&'static str, &str, Option<&str>), lot: Lot) -> Result<Part<'a>, ProblemError> {
+fn part<'a>(volume: &'a Volume, (key, usual, told): (&'static str, &str, Option<&str>), lot: Usage) -> Result<Part<'a>, ProblemError> {
     let splits = volume.splits()?;
     let split = match (told, &splits[..]) {
         (Some(told), []) => {

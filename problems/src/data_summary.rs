@@ -8,14 +8,14 @@ use crate::holdout::Parts;
 
 /// The clients of a problem in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Census {
+pub struct DataSummary {
     /// Numbers per example.
     pub features: u64,
     /// By client.
-    pub clients: Vec<Household>,
+    pub clients: Vec<ClientSummary>,
     /// Those who never train.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unseen: Vec<Household>,
+    pub unseen: Vec<ClientSummary>,
     /// Examples of all clients by class or tag; empty if targets are numbers.
     pub labels: Vec<u64>,
     /// Mean over clients of the total-variation distance between the client's label distribution and
@@ -27,7 +27,7 @@ pub struct Census {
 
 /// One client in numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Household {
+pub struct ClientSummary {
     /// What the source calls it, where it has a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -41,10 +41,10 @@ pub struct Household {
     pub labels: Vec<u64>,
 }
 
-impl Census {
+impl DataSummary {
     /// The last `unseen` clients never train.
     pub(crate) fn take(clients: &[Parts], unseen: usize, data: &Dataset, left_out: usize) -> Self {
-        let mut clients: Vec<Household> = clients.iter().map(|parts| Household::count(parts, data)).collect();
+        let mut clients: Vec<ClientSummary> = clients.iter().map(|parts| ClientSummary::count(parts, data)).collect();
         let unseen = clients.split_off(clients.len() - unseen);
         let classes = clients.first().map_or(0, |client| client.labels.len());
         let labels: Vec<u64> = (0..classes).map(|class| clients.iter().map(|client| client.labels[class]).sum()).collect();
@@ -57,7 +57,7 @@ impl Census {
 
     /// Clients that brought their own functions.
     pub(crate) fn of_functions(shards: &[Shard]) -> Self {
-        let household = |shard: &Shard| Household {
+        let household = |shard: &Shard| ClientSummary {
             name: None,
             train: shard.train.samples() as u64,
             validation: shard.validation.as_ref().map_or(0, |f| f.samples() as u64),
@@ -70,7 +70,7 @@ impl Census {
     }
 }
 
-impl Household {
+impl ClientSummary {
     fn count(parts: &Parts, data: &Dataset) -> Self {
         let size = |rows: &[u32]| rows.len() as u64;
         let mut counts = Vec::new();
@@ -119,10 +119,10 @@ mod tests {
     use super::*;
     use crate::matrix::{Dense, Matrix};
 
-    fn census(clients: &[&[u32]], labels: Vec<u32>) -> Census {
+    fn census(clients: &[&[u32]], labels: Vec<u32>) -> DataSummary {
         let parts: Vec<Parts> = clients.iter().map(|rows| Parts { train: rows.to_vec(), ..Parts::default() }).collect();
         let features = Matrix::Dense(Dense { cols: 1, values: vec![0.0; labels.len()] });
-        Census::take(&parts, 0, &Dataset::new(features, Targets::Classes { labels, classes: 2 }), 0)
+        DataSummary::take(&parts, 0, &Dataset::new(features, Targets::Classes { labels, classes: 2 }), 0)
     }
 
     #[test]

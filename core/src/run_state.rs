@@ -7,7 +7,7 @@ use std::io;
 use crate::algorithm::Algorithm;
 use crate::breach::Breaches;
 use crate::fit::ModelShape;
-use crate::fleet::Heard;
+use crate::fleet::LastReplies;
 use crate::ledger::Ledger;
 use crate::merit::Tally;
 use crate::message::{Reader, Wire, WireError};
@@ -16,7 +16,7 @@ use crate::vector::Vector;
 
 /// A run between two rounds. Together with the clients' states, it goes on from here to the same bits.
 #[derive(Clone, Debug)]
-pub struct Moment<A: Algorithm> {
+pub struct RunState<A: Algorithm> {
     /// The server's state.
     pub server: A::Server,
     /// The round to come; 0 before anything was asked.
@@ -31,7 +31,7 @@ pub struct Account {
     /// Of the model that the run began with.
     pub model: ModelShape,
     /// What was heard of each client.
-    pub heard: Heard,
+    pub heard: LastReplies,
     /// What was spent.
     pub ledger: Ledger,
     /// Attempts since the last row.
@@ -48,12 +48,12 @@ pub struct Account {
     pub(crate) breaches: Breaches,
 }
 
-impl<A: Algorithm> Moment<A> {
+impl<A: Algorithm> RunState<A> {
     /// Before the first round of a method that begins with this model.
     pub fn before(algorithm: &A, start: Vector) -> Self {
         let account = Account {
             model: ModelShape::of(&start),
-            heard: Heard::default(),
+            heard: LastReplies::default(),
             ledger: Ledger::default(),
             attempts: 0,
             notes: BTreeMap::new(),
@@ -66,7 +66,7 @@ impl<A: Algorithm> Moment<A> {
     }
 }
 
-impl<A: Algorithm> Wire for Moment<A> {
+impl<A: Algorithm> Wire for RunState<A> {
     fn bits(&self) -> u64 {
         8 * self.bytes()
     }
@@ -109,7 +109,7 @@ impl Wire for Account {
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self {
             model: ModelShape::decode(from)?,
-            heard: Heard::decode(from)?,
+            heard: LastReplies::decode(from)?,
             ledger: Ledger::decode(from)?,
             attempts: u64::decode(from)?,
             notes: Vec::<(String, f64)>::decode(from)?.into_iter().map(|(k, v)| (Cow::Owned(k), v)).collect(),
@@ -122,19 +122,19 @@ impl Wire for Account {
 }
 
 /// Is offered every moment between two rounds: to make it durable, or to end the run there.
-pub trait Keeper<A: Algorithm> {
+pub trait Checkpointer<A: Algorithm> {
     /// After a round that is not the last.
-    fn after(&mut self, moment: &Moment<A>) -> io::Result<Next>;
+    fn after(&mut self, moment: &RunState<A>) -> io::Result<AfterRound>;
 
     /// After the last round: a longer run goes on from here as if it had not ended.
-    fn end(&mut self, _moment: &Moment<A>) -> io::Result<()> {
+    fn end(&mut self, _moment: &RunState<A>) -> io::Result<()> {
         Ok(())
     }
 }
 
 /// What comes after a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum AfterRound {
     /// The next round.
     GoOn,
     /// Nothing.
@@ -142,10 +142,10 @@ pub enum Next {
 }
 
 /// Keeps nothing.
-pub(crate) struct Heedless;
+pub(crate) struct NoCheckpoints;
 
-impl<A: Algorithm> Keeper<A> for Heedless {
-    fn after(&mut self, _: &Moment<A>) -> io::Result<Next> {
-        Ok(Next::GoOn)
+impl<A: Algorithm> Checkpointer<A> for NoCheckpoints {
+    fn after(&mut self, _: &RunState<A>) -> io::Result<AfterRound> {
+        Ok(AfterRound::GoOn)
     }
 }

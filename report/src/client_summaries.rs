@@ -10,7 +10,7 @@ use crate::render::page;
 
 /// One client's data in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Household {
+pub struct ClientSummary {
     /// What it is called.
     pub name: String,
     /// Examples to train on, to choose on, to be judged on.
@@ -31,7 +31,7 @@ const MOST_COLUMNS: usize = 200;
 const NAME: usize = 24;
 
 /// The labels that are shown: all, or the most frequent in their order.
-fn shown_labels(clients: &[Household]) -> Vec<usize> {
+fn shown_labels(clients: &[ClientSummary]) -> Vec<usize> {
     let count = clients.iter().map(|client| client.labels.len()).max().unwrap_or(0);
     let total = |label: usize| clients.iter().filter_map(|client| client.labels.get(label)).sum::<u64>();
     let mut labels: Vec<usize> = (0..count).collect();
@@ -49,7 +49,7 @@ fn shade(count: u64, all: u64) -> usize {
 }
 
 /// Clients × labels as SVG: dark is a large share of the client's examples.
-pub fn label_map(clients: &[Household], title: &str) -> String {
+pub fn label_map(clients: &[ClientSummary], title: &str) -> String {
     let (labels, rows) = (shown_labels(clients), clients.len().min(MOST_ROWS));
     let cell = (WIDTH - LEFT) / labels.len().max(1) as f64;
     let height = (520.0 / rows.max(1) as f64).clamp(3.0, 22.0);
@@ -94,7 +94,7 @@ fn short(name: &str) -> String {
 
 /// A page about one problem's clients: the facts, the picture, images where there are some, and a table. `about` has one line per
 /// fact.
-pub fn data_page(title: &str, about: &[(String, String)], clients: &[Household], albums: &[Album]) -> String {
+pub fn data_page(title: &str, about: &[(String, String)], clients: &[ClientSummary], albums: &[Album]) -> String {
     page(title, |m| {
         m.open("header", &[]);
         m.element("h1", &[], title);
@@ -130,7 +130,7 @@ pub fn data_page(title: &str, about: &[(String, String)], clients: &[Household],
     })
 }
 
-fn write_table(m: &mut Markup, clients: &[Household]) {
+fn write_table(m: &mut Markup, clients: &[ClientSummary]) {
     m.open("section", &[("id", &"clients")]);
     m.element("h2", &[], "Clients");
     m.open("div", &[("class", &"scroll tall")]);
@@ -159,8 +159,8 @@ fn write_table(m: &mut Markup, clients: &[Household]) {
 mod tests {
     use super::*;
 
-    fn client(name: &str, labels: &[u64]) -> Household {
-        Household { name: name.into(), sizes: [labels.iter().sum(), 0, 0], labels: labels.to_vec() }
+    fn client(name: &str, labels: &[u64]) -> ClientSummary {
+        ClientSummary { name: name.into(), sizes: [labels.iter().sum(), 0, 0], labels: labels.to_vec() }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use motet_core::Vector;
 
 use super::linear::{Loss, Shape};
 use super::product::{self, Picked};
-use super::{Arc, Exam, Examples, Range};
+use super::{Arc, Evaluator, Examples, Range};
 
 /// What was predicted on each example and what was right.
 pub(super) struct Answers<'a> {
@@ -31,7 +31,7 @@ impl<L: Loss> Judge<L> {
     }
 }
 
-impl<L: Loss> Exam for Judge<L> {
+impl<L: Loss> Evaluator for Judge<L> {
     fn examples(&self) -> usize {
         self.rows.len()
     }

@@ -9,7 +9,7 @@ use crate::vector::Vector;
 /// The division waits until the numbers are used, and the rows stay where they are: a server that steps on
 /// the rows that were sent reads them once.
 #[derive(Clone, Debug)]
-pub struct Averaged {
+pub struct SparseMean {
     sum: Vector,
     share: f64,
     /// Which rows, ascending; all numbers if absent.
@@ -21,7 +21,7 @@ pub struct Averaged {
 /// Stretches of a whole vector: short enough that what was written to one is still near when it is looked at.
 const STRETCH: usize = 4096;
 
-impl Averaged {
+impl SparseMean {
     /// All numbers of a sum, or these rows of it, each `width` long and inside of it.
     pub(crate) fn new(sum: Vector, share: f64, rows: Option<(Vec<u32>, usize)>) -> Self {
         let (rows, width) = rows.map_or((None, STRETCH), |(rows, width)| (Some(rows), width));
@@ -55,7 +55,7 @@ impl Averaged {
     }
 }
 
-impl From<Vector> for Averaged {
+impl From<Vector> for SparseMean {
     fn from(x: Vector) -> Self {
         Self::new(x, 1.0, None)
     }
@@ -87,10 +87,10 @@ mod tests {
 
     #[test]
     fn the_stretches_of_a_long_vector_are_all_of_it() {
-        let x = Averaged::from(Vector::filled(2 * STRETCH + 3, 0.5, crate::Precision::F32));
+        let x = SparseMean::from(Vector::filled(2 * STRETCH + 3, 0.5, crate::Precision::F32));
         let ends: Vec<_> = x.stretches().collect();
         assert_eq!(ends, [0..STRETCH, STRETCH..2 * STRETCH, 2 * STRETCH..2 * STRETCH + 3]);
         assert_eq!(x.norm(), x.sum().norm());
-        assert_eq!(Averaged::from(Vector::from(Vec::<f64>::new())).stretches().count(), 0);
+        assert_eq!(SparseMean::from(Vector::from(Vec::<f64>::new())).stretches().count(), 0);
     }
 }

@@ -6,7 +6,7 @@ use super::Curvatures;
 
 /// What theory knows of F.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mixed {
+pub struct MixtureConstants {
     /// Lα = 1/n Σ αᵢ² Lᵢ
     pub smoothness: f64,
     /// μα = 1/n Σ αᵢ² μᵢ
@@ -17,7 +17,7 @@ pub struct Mixed {
     pub curvatures: Curvatures,
 }
 
-impl Mixed {
+impl MixtureConstants {
     /// From the constants of the clients.
     pub fn new(facts: &Facts<'_>, share: impl Fn(ClientId) -> f64) -> Self {
         let square = |id| share(id) * share(id);
