@@ -257,6 +257,7 @@ impl Simulation {
             }
         }
         recorder.end()?;
+        recorder.workplace().clear();
         let [(_, records)] = named;
         Ok(records)
     }
@@ -306,6 +307,7 @@ impl Simulation {
                 Simulate { of: self, run, planned, card, recorder: &mut *recorder, observer, begun, events: vec![], picks },
             )??;
             recorder.run_done(card, &done.summary)?;
+            recorder.workplace().clear_run().map_err(unkept(recorder))?;
             records.rows.extend(done.rows);
             records.clients.extend(done.clients);
             records.merits.extend(done.merits);
