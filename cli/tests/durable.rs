@@ -107,6 +107,32 @@ fn a_run_killed_again_and_again_ends_with_the_same_rows_and_models() {
     assert_eq!(traces(&stage, "cut"), whole);
     assert_eq!(fs::read(stage.path().join("cut/merits.bin")).unwrap(), merits);
     assert!(!stage.path().join("cut/resume").exists(), "nothing is left to go on from");
+    let found = motet::records::verify(&stage.path().join("cut")).unwrap();
+    assert!(found.is_sound() && found.behind.is_empty(), "kills leave checksums that fit: {found:?}");
+}
+
+/// A second start with --overwrite must not touch the folder of the first.
+#[test]
+fn a_running_experiment_is_not_overwritten() {
+    let stage = Stage::new();
+    stage.write("three.toml", THREE);
+    // So many rounds that it still runs when the second one looks.
+    let mut first =
+        start(&stage, &["run", "three.toml", "--out", "busy", "--set", "run.rounds=1_000_000", "--set", "run.probe.every=1000"]);
+    wait_for(|| written(&stage, "busy") > 0);
+    let before = fs::read(stage.path().join("busy/rows.jsonl")).unwrap();
+    for args in [&["run", "three.toml", "--out", "busy", "--overwrite"][..], &["run", "--resume", "busy"]] {
+        let second = stage.motet(args);
+        let said = String::from_utf8_lossy(&second.stderr).into_owned();
+        assert_eq!(second.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("another motet (process {}) is at work", first.id())), "{said}");
+    }
+    assert!(fs::read(stage.path().join("busy/rows.jsonl")).unwrap().starts_with(&before));
+    assert!(first.try_wait().unwrap().is_none(), "it goes on");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    // Nobody holds it any more.
+    stage.json(&["run", "three.toml", "--out", "busy", "--overwrite"]);
 }
 
 #[test]

@@ -270,6 +270,7 @@ impl Simulation {
             }
         }
         recorder.end()?;
+        recorder.workplace().clear();
         let [(_, records)] = named;
         Ok(records)
     }
@@ -317,6 +318,7 @@ impl Simulation {
             let simulate = Simulate { of: self, run, planned, card, recorder: &mut *recorder, observer, begun, events: vec![], picks };
             let done = simulate.run(&entry.method)?;
             recorder.run_done(card, &done.summary)?;
+            recorder.workplace().clear_run().map_err(unkept(recorder))?;
             records.rows.extend(done.rows);
             records.clients.extend(done.clients);
             records.merits.extend(done.merits);

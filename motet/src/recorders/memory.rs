@@ -78,7 +78,6 @@ impl Recorder for InMemory {
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        self.workplace.clear();
         Ok(())
     }
 

@@ -150,7 +150,7 @@ impl Resume {
         Ok((Self { finished: lines, workplace: Workplace::lasting(folder), lock }, Standing { finished, saved }))
     }
 
-    /// A run is done; what it kept to go on is not needed any more.
+    /// A run is done.
     pub(crate) fn finish(&mut self, run: &Finished, durable: bool) -> io::Result<()> {
         let mut line = serde_json::to_vec(run)?;
         line.push(b'\n');
@@ -158,7 +158,7 @@ impl Resume {
         if durable {
             self.finished.sync()?;
         }
-        self.workplace.clear_run()
+        Ok(())
     }
 
     /// The experiment is done.
