@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::seed::Noise;
-use crate::update::Update;
+use crate::vector::Update;
 use crate::vector::{Precision, Vector};
 
 /// A client's local function fᵢ and what is known about it.

@@ -4,7 +4,7 @@ use crate::algorithm::ClientId;
 use crate::memo::Memo;
 use crate::objective::{Batch, Compact, Constants, Objective, Rows};
 use crate::seed::{Noise, Purpose, Rng, Seed};
-use crate::update::Update;
+use crate::vector::Update;
 use crate::vector::{Precision, Vector};
 
 /// What a client computed, in examples.

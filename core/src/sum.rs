@@ -11,11 +11,11 @@ use crate::exchange::{Desk, carry};
 use crate::fit::{ModelShape, ReplyError};
 use crate::fleet::{Fleet, Wave};
 use crate::ledger::{Direction, Traffic};
-use crate::mean::Mean;
 use crate::seed::Slot;
 use crate::site::Work;
-use crate::sparse_mean::SparseMean;
-use crate::update::Update;
+use crate::vector::Mean;
+use crate::vector::SparseMean;
+use crate::vector::Update;
 use crate::vector::Vector;
 
 /// What a reply adds: everything in a sum that depends on the reply.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::fleet::Score;
-use crate::mean::Mean;
 use crate::record::{Metrics, larger_is_better};
+use crate::vector::Mean;
 
 /// Scores of many clients → one row's metrics: the plain mean under the metric's own name, the mean
 /// weighted by examples under `.weighted`, the mean of the worst tenth of the clients under `.worst`.

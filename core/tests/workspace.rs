@@ -15,7 +15,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("methods", &["core"]),
     ("nn", &["core"]),
     ("records", &["core"]),
-    ("problems", &["core", "nn", "records"]),
+    ("problems", &["core", "nn", "records", "runtime"]),
     ("runtime", &["core"]),
     ("report", &["core", "records"]),
     ("theory", &[]),

@@ -59,7 +59,7 @@ pub struct Planned {
 enum Role {
     /// A result.
     Plain,
-    /// Trying values out: the so-manieth of a rung.
+    /// Trying values out: one place of a rung.
     Trial { tuning: usize, rung: usize, place: usize },
     /// A result with the values that trials chose.
     Tuned { tuning: usize },

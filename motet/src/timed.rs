@@ -6,8 +6,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use motet_core::{Abort, Adding, Algorithm, ClientId, Fleet, LastReplies, Merit, Probe, Received, Roster, Row, Score, Sink, Slot, Wave};
+use motet_records::{Event, EventKind};
 
-use crate::observer::{Event, Observer};
+use crate::observer::{Event as Seen, Observer};
 use crate::recorders::Recorder;
 
 /// A fleet that knows how long it was measured, so that measuring does not count as training.
@@ -71,6 +72,8 @@ pub(crate) struct RowSink<'a> {
     pub(crate) recorder: &'a RefCell<&'a mut dyn Recorder>,
     pub(crate) rows: &'a mut Vec<Row>,
     pub(crate) merits: &'a mut Vec<Merit>,
+    /// What happened beside the rounds.
+    pub(crate) events: &'a mut Vec<Event>,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) watch: &'a Watch,
 }
@@ -80,7 +83,12 @@ impl Sink for RowSink<'_> {
         let mut row = row.clone();
         row.seconds = Some(self.watch.seconds());
         self.recorder.borrow_mut().row(&row)?;
-        self.observer.notice(Event::Row(&row));
+        for breach in &row.breaches {
+            let event = Event::now(EventKind::Breach, breach.reason.clone()).in_run(row.run).in_round(breach.round).about(breach.client);
+            self.recorder.borrow_mut().event(&event)?;
+            self.events.push(event);
+        }
+        self.observer.notice(Seen::Row(&row));
         self.rows.push(row);
         Ok(())
     }

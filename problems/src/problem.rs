@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{ByzantineClients, ClientId, Devices, Population, Roster, Seed, Shard, Vector};
+use motet_core::{ClientId, Population, Roster, Seed, Shard, Vector};
 use motet_records::{Input, ProblemCard};
+use motet_runtime::{ByzantineClients, Devices};
 
 use crate::album::Album;
 use crate::data_folder::Folders;

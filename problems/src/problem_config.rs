@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use motet_core::{ByzantineClients, Devices};
+use motet_runtime::{ByzantineClients, Devices};
 use serde::de::{Deserializer, Unexpected, Visitor};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,9 @@
 //! A fleet some of whose clients lie.
 
+use crate::byzantine_clients::ByzantineClients;
 use motet_core::{
-    Abort, Adding, Algorithm, Answer, ByzantineClients, ClientId, Fleet, LastReplies, Probe, Purpose, Received, Roster, Score, Seed, Slot,
-    Vector, Wave, Wire, sum_by_exchange,
+    Abort, Adding, Algorithm, Answer, ClientId, Fleet, LastReplies, Probe, Purpose, Received, Roster, Score, Seed, Slot, Vector, Wave,
+    Wire, sum_by_exchange,
 };
 
 /// Any fleet, with the replies of some clients rewritten on the way back. Some attacks look at what the others send: a

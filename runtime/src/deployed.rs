@@ -1,7 +1,8 @@
 //! A fleet on devices that are slow, away or unreliable, and the clock of their deployment.
 
+use crate::devices::Devices;
 use motet_core::{
-    Abort, Adding, Algorithm, Asks, ClientId, Devices, Fleet, LastReplies, Probe, Received, Roster, Score, Seed, Slot, Wave, Wire, Work,
+    Abort, Adding, Algorithm, Asks, ClientId, Fleet, LastReplies, Probe, Received, Roster, Score, Seed, Slot, Wave, Wire, Work,
     sum_by_exchange,
 };
 

@@ -5,8 +5,10 @@
 
 mod bytes;
 mod byzantine;
+mod byzantine_clients;
 mod checkpoints;
 mod deployed;
+mod devices;
 mod inline;
 mod lossy;
 mod pool;
@@ -15,8 +17,10 @@ mod threads;
 
 pub use bytes::Bytes;
 pub use byzantine::Byzantine;
+pub use byzantine_clients::{Attack, ByzantineClients};
 pub use checkpoints::{Checkpoints, Found, Holdings, KEPT};
 pub use deployed::Deployed;
+pub use devices::Devices;
 pub use inline::Inline;
 pub use lossy::Lossy;
 pub use pool::Pool;

@@ -1,8 +1,9 @@
 //! Clients that lie: MeritFed and the usual robust rules.
 
-use motet_core::{Attack, ByzantineClients, Outcome};
+use motet_core::Outcome;
 use motet_methods::sgd_full::SgdFull;
 use motet_methods::sgd_ideal::SgdIdeal;
+use motet_runtime::{Attack, ByzantineClients};
 use serde_json::{Value, json};
 
 use crate::meritfed::method;

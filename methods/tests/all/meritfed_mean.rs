@@ -3,14 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{
-    Batch, ByzantineClients, ClientVersions, Host, Memo, Merit, Outcome, Plan, Rhythm, Row, Rows, Seed, Sink, Study, Trained, Vector, train,
-};
+use motet_core::{Batch, ClientVersions, Host, Memo, Merit, Outcome, Plan, Rhythm, Row, Rows, Seed, Sink, Study, Trained, Vector, train};
 use motet_methods::fedadp::FedAdp;
 use motet_methods::meritfed::MeritFed;
 use motet_methods::parts::{estimate, on_sphere};
 use motet_problems::{Problem, ProblemConfig};
-use motet_runtime::{Byzantine, Inline, Memory};
+use motet_runtime::{Byzantine, ByzantineClients, Inline, Memory};
 use serde_json::{Value, json};
 
 use crate::meritfed::method;

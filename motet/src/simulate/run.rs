@@ -95,7 +95,7 @@ impl Simulate<'_> {
         let (label, seed, goes_on) = (self.card.label.clone(), self.planned.seed, self.goes_on());
         let recorder: RefCell<&mut dyn Recorder> = RefCell::new(&mut *self.recorder);
         let Begun { rows, merits, .. } = &mut self.begun;
-        let mut sink = RowSink { recorder: &recorder, rows, merits, observer: self.observer, watch: &watch };
+        let mut sink = RowSink { recorder: &recorder, rows, merits, events: &mut self.events, observer: self.observer, watch: &watch };
         let generations = saved.iter().rev().map(|saved| saved.generation).collect();
         let saver = Saver::new(self.run, experiment.run.checkpoint, folder.as_deref(), generations, &recorder, &watch, self.observer);
         let trained = session.train(&plan, &mut sink, &mut saver.with_the_end(goes_on));

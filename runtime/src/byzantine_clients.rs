@@ -1,11 +1,7 @@
-//! Byzantine clients: who lies, and how. A fleet does the lying; see `runtime`.
+//! Byzantine clients: who lies, and how. The fleet in `byzantine.rs` does the lying.
 
+use motet_core::{ClientId, Positive, Precision, Rng, Vector};
 use serde::{Deserialize, Serialize};
-
-use crate::algorithm::ClientId;
-use crate::number::Positive;
-use crate::seed::Rng;
-use crate::vector::Vector;
 
 /// Some clients whose replies are not what they computed.
 ///
@@ -100,15 +96,15 @@ fn moments(own: &Vector, honest: &[&Vector]) -> (Vec<f64>, Vec<f64>) {
 
 fn overwrite(v: &mut Vector, by: &[f64]) {
     *v = match v.precision() {
-        crate::vector::Precision::F64 => by.to_vec().into(),
-        crate::vector::Precision::F32 => by.iter().map(|value| *value as f32).collect::<Vec<f32>>().into(),
+        Precision::F64 => by.to_vec().into(),
+        Precision::F32 => by.iter().map(|value| *value as f32).collect::<Vec<f32>>().into(),
     };
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seed::Seed;
+    use motet_core::Seed;
 
     #[test]
     fn each_attack_sends_what_its_formula_says() {

@@ -3,12 +3,22 @@
 //! A [`Vector`] carries its precision as data, all scalars are `f64`, and cloning shares the memory
 //! until somebody writes: broadcasting a model to a thousand clients copies nothing.
 
+mod fast;
+mod loops;
+mod mean;
+mod recycle;
+mod sparse_mean;
+mod update;
+
 use std::iter::repeat_n;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::loops::{Number, add_scaled, apart, below, computed, fill_with, finite, inner, mixed, picked, rows_of, scale_by, sole, squares};
-use crate::{loops, recycle};
+use self::loops::{Number, add_scaled, apart, below, computed, fill_with, finite, inner, mixed, picked, rows_of, scale_by, sole, squares};
+
+pub use mean::Mean;
+pub use sparse_mean::SparseMean;
+pub use update::{RowUpdate, Update};
 
 /// The width of a vector's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

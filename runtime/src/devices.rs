@@ -1,12 +1,8 @@
-//! What clients run on: when they are there, how fast they are, what their line carries. A fleet keeps the clock; see
-//! `runtime`.
+//! What clients run on: when they are there, how fast they are, what their line carries. The fleet in
+//! `deployed.rs` keeps the clock.
 
+use motet_core::{ClientId, Fraction, NonNegative, Positive, Purpose, Seed, Slot, Work};
 use serde::{Deserialize, Serialize};
-
-use crate::algorithm::ClientId;
-use crate::number::{Fraction, NonNegative, Positive};
-use crate::seed::{Purpose, Seed, Slot};
-use crate::site::Work;
 
 /// The devices of a deployment.
 ///
@@ -60,7 +56,7 @@ impl Devices {
         *self.available >= 1.0 || seed.dice(attempt, client.0, Purpose::Device).coin(*self.available)
     }
 
-    /// Is its reply lost, when it is asked for the so-manieth time in this slot?
+    /// Is its reply lost, when it was asked `again` times before in this slot?
     pub fn is_lost(&self, seed: Seed, slot: Slot, client: ClientId, again: u32) -> bool {
         if *self.dropout <= 0.0 {
             return false;

@@ -4,8 +4,8 @@
 //! applied as rows it costs sixty rows.
 
 use crate::fit::{Misfit, ModelShape};
-use crate::loops::add_scaled;
 use crate::message::{Reader, Wire, WireError};
+use crate::vector::loops::add_scaled;
 use crate::vector::{Precision, Vector};
 
 /// A gradient or model difference.

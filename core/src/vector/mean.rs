@@ -1,8 +1,8 @@
 //! The weighted mean of what clients send, folded one reply at a time.
 
 use crate::fit::ModelShape;
-use crate::sparse_mean::SparseMean;
-use crate::update::Update;
+use crate::vector::sparse_mean::SparseMean;
+use crate::vector::update::Update;
 use crate::vector::{Precision, Vector};
 
 /// Σ wᵢ vᵢ / Σ wᵢ, summed in the order of the calls.

@@ -4,7 +4,7 @@ use std::ops::{Add, AddAssign, Mul, MulAssign};
 use std::sync::Arc;
 
 use crate::fast;
-use crate::recycle::{self, Recycled};
+use crate::vector::recycle::{self, Recycled};
 
 /// The arithmetic of one number, so that each loop is written once for both precisions.
 pub(crate) trait Number: Recycled + Default + PartialEq + Mul<Output = Self> + Add<Output = Self> + AddAssign + MulAssign {
