@@ -16,21 +16,21 @@ pub enum Abort {
     /// A reply holds NaN or infinity.
     #[error("client {client} sent a number that is not finite")]
     NotFinite {
-        /// Whose.
+        /// The client concerned.
         client: u32,
     },
     /// A message of ours does not survive the wire.
     #[error("a message for or from client {client} does not survive the wire: {reason}")]
     Protocol {
-        /// Who.
+        /// The client concerned.
         client: u32,
-        /// How.
+        /// The reason, in words for people.
         reason: String,
     },
     /// A client that the method cannot do without is no longer asked.
     #[error("client {client} is needed, but it is excluded since it broke the protocol too often, last by this: {reason}")]
     Excluded {
-        /// Who.
+        /// The client concerned.
         client: u32,
         /// How it last broke the protocol.
         reason: String,

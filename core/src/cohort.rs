@@ -81,17 +81,17 @@ impl Cohort {
         if answered.len() == self.len() { self.clone() } else { Self { ids: answered.into(), ..self.clone() } }
     }
 
-    /// Who.
+    /// The clients, in the order they are asked.
     pub fn ids(&self) -> &[ClientId] {
         &self.ids
     }
 
-    /// How many.
+    /// How many there are.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Nobody?
+    /// Are there none?
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }

@@ -60,7 +60,7 @@ pub enum Roster {
 pub struct Wave<'a, Q> {
     /// To whom, in order.
     pub to: &'a [ClientId],
-    /// What.
+    /// What each of them is asked.
     pub asks: Asks<'a, Q>,
     /// The version each client is to resume from.
     pub heard: &'a LastReplies,
@@ -221,7 +221,7 @@ impl Wire for LastReplies {
 pub struct Probe<'a> {
     /// After this round; gives the probe dice of its own.
     pub round: u64,
-    /// Whom.
+    /// The clients to ask, in order.
     pub to: &'a [ClientId],
     /// The model the server would hand each client.
     pub shared: &'a (dyn Fn(ClientId) -> &'a Vector + Sync),

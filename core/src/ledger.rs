@@ -21,7 +21,7 @@ wire! {
         pub up: bool,
         /// Name of the message.
         pub kind: String,
-        /// How many.
+        /// How many there are.
         pub count: u64,
         /// What a paper would count.
         pub bits: u64,

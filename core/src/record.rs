@@ -54,7 +54,7 @@ wire! {
     pub struct Excluded {
         /// In this round.
         pub round: u64,
-        /// Whose.
+        /// The client concerned.
         pub client: u32,
     }
 }
@@ -66,7 +66,7 @@ wire! {
     pub struct Breach {
         /// In this round.
         pub round: u64,
-        /// Whose.
+        /// The client concerned.
         pub client: u32,
         /// What was wrong.
         pub reason: String,
@@ -120,7 +120,7 @@ pub enum Outcome {
     Failed {
         /// In this round.
         round: u64,
-        /// Why.
+        /// The reason, in words for people.
         reason: String,
     },
 }

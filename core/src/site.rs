@@ -26,7 +26,7 @@ impl std::ops::AddAssign for Work {
 /// All that client code may touch for one ask. Test data is not here.
 #[derive(Debug)]
 pub struct Site<'a> {
-    /// Who.
+    /// The client that works here.
     pub id: ClientId,
     /// fᵢ
     pub train: Meter<'a>,

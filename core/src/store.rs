@@ -20,8 +20,8 @@ pub trait Store<S>: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("state of client {client}: {reason}")]
 pub struct StoreError {
-    /// Whose.
+    /// The client concerned.
     pub client: u32,
-    /// Why.
+    /// The reason, in words for people.
     pub reason: String,
 }

@@ -160,7 +160,7 @@ impl Partial {
 /// What one client sent for a sum that the fleet added up by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Whose.
+    /// The client concerned.
     pub client: ClientId,
     /// What it computed.
     pub work: Work,

@@ -11,45 +11,45 @@ pub enum TrainError {
     /// A row could not be kept.
     #[error("cannot write the row of round {round}")]
     Sink {
-        /// Which.
+        /// The round in which it happened.
         round: u64,
-        /// Why.
+        /// The error underneath.
         #[source]
         source: io::Error,
     },
     /// What had been reached could not be kept.
     #[error("cannot keep what was reached after round {round}")]
     Keep {
-        /// Which.
+        /// The round in which it happened.
         round: u64,
-        /// Why.
+        /// The error underneath.
         #[source]
         source: io::Error,
     },
     /// A client's state could not be fetched or kept; the round did not happen.
     #[error("round {round} could not be finished")]
     Store {
-        /// Which.
+        /// The round in which it happened.
         round: u64,
-        /// Why.
+        /// The error underneath.
         #[source]
         source: StoreError,
     },
     /// The clients could not be told that a round is over.
     #[error("round {round} could not be closed")]
     Settle {
-        /// Which.
+        /// The round in which it happened.
         round: u64,
-        /// Why.
+        /// The error underneath.
         #[source]
         source: Abort,
     },
     /// The clients could not be measured.
     #[error("cannot measure after round {round}")]
     Probe {
-        /// Which.
+        /// The round in which it happened.
         round: u64,
-        /// Why.
+        /// The error underneath.
         #[source]
         source: Abort,
     },

@@ -20,7 +20,7 @@ pub enum Error {
     Problem {
         /// The experiment file.
         file: String,
-        /// Why.
+        /// The error underneath.
         source: ProblemError,
     },
     /// A method does not fit the problem.
@@ -30,7 +30,7 @@ pub enum Error {
         file: String,
         /// Which method.
         key: String,
-        /// Why.
+        /// The reason, in words for people.
         reason: String,
     },
     /// The machine is too small.
@@ -46,7 +46,7 @@ pub enum Error {
     Claim {
         /// The experiment file.
         file: String,
-        /// Why.
+        /// The error underneath.
         source: ClaimError,
     },
     /// A name nobody knows.
@@ -61,19 +61,19 @@ pub enum Error {
     /// A file that cannot be written.
     #[error("{}: {source}", path.display())]
     Write {
-        /// Which.
+        /// The file or folder concerned.
         path: PathBuf,
-        /// Why.
+        /// The error underneath.
         source: std::io::Error,
     },
     /// A run that could not go on.
     #[error("run \"{label}\", seed {seed}: {source}")]
     Run {
-        /// Which.
+        /// The label of the run concerned.
         label: String,
         /// Its seed.
         seed: u64,
-        /// Why.
+        /// The error underneath.
         source: TrainError,
     },
     /// Somebody stopped it; not an error, but not an end either.
@@ -89,7 +89,7 @@ pub enum Error {
     Unresumable {
         /// Its folder.
         folder: PathBuf,
-        /// Why.
+        /// The reason, in words for people.
         reason: String,
     },
     /// Something in the report could not be drawn.

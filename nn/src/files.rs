@@ -16,7 +16,7 @@ pub enum FileError {
     /// A block is missing.
     #[error("there is no tensor `{name}` in the file; it has {there}")]
     Missing {
-        /// Which.
+        /// The name as it was given.
         name: String,
         /// What there is instead.
         there: String,
@@ -24,7 +24,7 @@ pub enum FileError {
     /// A block has another shape.
     #[error("tensor `{name}` has shape {found:?}, but the model needs {wanted:?}")]
     Shape {
-        /// Which.
+        /// The name as it was given.
         name: String,
         /// In the file.
         found: Vec<usize>,
@@ -34,7 +34,7 @@ pub enum FileError {
     /// Only numbers of four bytes are read.
     #[error("tensor `{name}` has numbers of type {kind}, but only F32 is read")]
     Type {
-        /// Which.
+        /// The name as it was given.
         name: String,
         /// In the file.
         kind: String,

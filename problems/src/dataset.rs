@@ -55,7 +55,7 @@ pub enum Targets {
 }
 
 impl Targets {
-    /// How many.
+    /// How many there are.
     pub fn len(&self) -> usize {
         match self {
             Targets::Classes { labels, .. } => labels.len(),
@@ -185,7 +185,7 @@ pub enum DatasetError {
     /// Labels count from 0.
     #[error("example {example} has label {label}, but there are {classes} classes (0 to {})", classes.saturating_sub(1))]
     Label {
-        /// Which.
+        /// The example concerned.
         example: usize,
         /// Its label.
         label: u32,

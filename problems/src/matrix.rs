@@ -119,9 +119,9 @@ pub enum MatrixError {
     /// Columns must ascend within a row and lie below the number of columns.
     #[error("row {row}: column {column} is out of order or not below {cols}")]
     Column {
-        /// Where.
+        /// The row concerned.
         row: usize,
-        /// Which.
+        /// The column concerned.
         column: usize,
         /// Number of columns.
         cols: usize,
@@ -313,7 +313,7 @@ impl Csr {
 }
 
 impl Indices {
-    /// How many.
+    /// How many there are.
     pub fn len(&self) -> usize {
         match self {
             Indices::U16(i) => i.len(),

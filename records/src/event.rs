@@ -7,7 +7,7 @@ use crate::utc::Utc;
 /// Something worth knowing that is no measurement. The file is there only if there was one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When.
+    /// When it happened.
     pub time: Utc,
     /// In which run of the experiment, where it belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

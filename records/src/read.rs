@@ -44,7 +44,7 @@ pub enum ReadError {
     File {
         /// Which file.
         path: PathBuf,
-        /// Why.
+        /// The error underneath.
         source: io::Error,
     },
     /// Written by a later program.
@@ -60,9 +60,9 @@ pub enum ReadError {
     Content {
         /// Which file.
         path: PathBuf,
-        /// Where.
+        /// The line concerned.
         line: usize,
-        /// Why.
+        /// The error underneath.
         source: serde_json::Error,
     },
     /// A merit ledger that is none.
@@ -70,7 +70,7 @@ pub enum ReadError {
     Ledger {
         /// Which file.
         path: PathBuf,
-        /// Why.
+        /// The error underneath.
         source: motet_core::WireError,
     },
     /// A file of models that is none.
@@ -78,7 +78,7 @@ pub enum ReadError {
     Model {
         /// Which file.
         path: PathBuf,
-        /// Why.
+        /// The error underneath.
         source: ModelError,
     },
 }

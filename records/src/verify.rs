@@ -45,7 +45,7 @@ pub struct Span {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}, bytes {} to {}: {reason}", span.file, span.from, span.to)]
 pub struct Damage {
-    /// Where.
+    /// Where in the text it stands.
     pub span: Span,
     /// What is wrong.
     pub reason: String,

@@ -34,9 +34,9 @@ pub struct Writer {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", path.display())]
 pub struct WriteError {
-    /// Which.
+    /// The file or folder concerned.
     pub path: PathBuf,
-    /// Why.
+    /// The error underneath.
     pub source: io::Error,
 }
 

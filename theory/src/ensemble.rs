@@ -32,7 +32,7 @@ pub enum EnsembleError {
     /// A is d × d, the same d for everyone.
     #[error("client {client} has a matrix of {numbers} numbers and a centre of {centre}; the first client's centre has {dim}")]
     Size {
-        /// Whose.
+        /// The client concerned.
         client: usize,
         /// Of A.
         numbers: usize,
@@ -44,7 +44,7 @@ pub enum EnsembleError {
     /// Every Aᵢ is positive definite.
     #[error("the matrix of client {client} is not positive definite: its least eigenvalue is {least}")]
     NotConvex {
-        /// Whose.
+        /// The client concerned.
         client: usize,
         /// μᵢ
         least: f64,
@@ -52,7 +52,7 @@ pub enum EnsembleError {
     /// Probabilities are positive.
     #[error("client {client} has weight {weight}: weights must be positive")]
     Weight {
-        /// Whose.
+        /// The client concerned.
         client: usize,
         /// What it weighs.
         weight: f64,

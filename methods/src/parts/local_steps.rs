@@ -37,7 +37,7 @@ impl Amount {
 pub struct LocalSteps {
     /// The stepsize.
     pub step: f64,
-    /// How many.
+    /// How much local training there is.
     pub steps: Amount,
     /// Examples per gradient.
     pub batch: BatchSize,

@@ -23,7 +23,7 @@ message! {
         },
         /// For the slope of the target's validation loss, and how it bends.
         Describe {
-            /// Where.
+            /// The model to start from.
             x: Vector,
         },
         /// For two values of the target's validation loss, on the same examples.

@@ -13,19 +13,19 @@ pub enum ConfigError {
     /// The file is not there or cannot be read.
     #[error("{file}: {source}")]
     File {
-        /// Which.
+        /// The file concerned.
         file: String,
-        /// Why.
+        /// The error underneath.
         source: std::io::Error,
     },
     /// The file is not TOML.
     #[error("{file}, line {line}: {message}")]
     Syntax {
-        /// Which.
+        /// The file concerned.
         file: String,
-        /// Where.
+        /// The line concerned.
         line: usize,
-        /// What.
+        /// What is wrong, in words for people.
         message: String,
     },
     /// A value does not fit.

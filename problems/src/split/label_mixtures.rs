@@ -44,7 +44,7 @@ impl Kind for LabelMixtures {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MixtureGroup {
-    /// How many.
+    /// How many clients there are.
     pub clients: NonZeroU32,
     /// What they have.
     pub mix: Vec<MixturePart>,

@@ -38,9 +38,9 @@ pub enum QuadraticError {
     /// A is symmetric.
     #[error("the matrix must be symmetric: entry ({row}, {col}) differs from entry ({col}, {row})")]
     Asymmetric {
-        /// Where.
+        /// The row concerned.
         row: usize,
-        /// Where.
+        /// The column concerned.
         col: usize,
     },
 }

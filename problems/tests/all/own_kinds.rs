@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 struct Doubles {
-    /// How many.
+    /// How many there are.
     count: u32,
     /// Words that are written first and change nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -58,7 +58,7 @@ pub enum RenderError {
     Write {
         /// Which file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error underneath.
         source: std::io::Error,
     },
 }

@@ -130,7 +130,7 @@ impl Turn {
 /// A place where shared dice are thrown. Different clients throw independent ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// When.
+    /// The turn of the server that the dice belong to.
     pub turn: Turn,
     /// By whom.
     pub client: ClientId,
