@@ -87,7 +87,7 @@ pub(crate) fn carry<A: Algorithm, F: Fleet<A> + ?Sized>(
     let mut next = 0;
     fleet.exchange(slot, wave, &mut |id, received| {
         // Answers come in the order asked; whoever was not asked is not heard.
-        let Some(ahead) = wave.to.iter().skip(next).position(|&asked| asked == id) else { return };
+        let Some(ahead) = wave.to[next..].iter().position(|&asked| asked == id) else { return };
         let position = next + ahead;
         next = position + 1;
         let Some(answer) = desk.check(slot.round, id, wave.asks.at(position), received) else { return };

@@ -111,6 +111,7 @@ impl Misfit {
 
 impl Vector {
     /// Has it the length and precision of the model?
+    #[inline]
     pub fn fits(&self, model: ModelShape) -> Result<(), Misfit> {
         let (got, precision) = (self.len(), self.precision());
         if got != model.dim {

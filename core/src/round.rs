@@ -236,6 +236,9 @@ impl<'a, A: Algorithm> Round<'a, A> {
     /// Those of a cohort who are still asked. A cohort that needs all of its clients, or has no others, cannot do without
     /// the excluded.
     fn admitted<'c>(&self, to: &'c Cohort) -> Result<Cow<'c, Cohort>, Abort> {
+        if self.account.breaches.count_excluded() == 0 {
+            return Ok(Cow::Borrowed(to));
+        }
         let Some(lack) = to.ids().iter().find_map(|&id| self.excluded(id)) else { return Ok(Cow::Borrowed(to)) };
         let others = to.filter(|id| self.account.breaches.excluded(id).is_none());
         if to.required || others.is_empty() { Err(lack) } else { Ok(Cow::Owned(others)) }

@@ -47,35 +47,42 @@ enum Number {
 
 impl<'r> Addend<'r> {
     /// cᵢ: what the reply counts for by itself, such as a number of examples; 1 where all count alike.
+    #[inline]
     pub fn counting(count: f64) -> Self {
         Self { count, vectors: [None; 2], numbers: [None; 2] }
     }
 
     /// One more vector, at most the second.
+    #[inline]
     pub fn vector(self, v: &'r Vector) -> Self {
         self.term(Term::Vector(v))
     }
 
     /// One more vector that may be some rows only, at most the second.
+    #[inline]
     pub fn update(self, u: &'r Update) -> Self {
         self.term(Term::Update(u))
     }
 
     /// One more number, at most the second, that is multiplied by what the client and its reply count for.
+    #[inline]
     pub fn number(self, value: f64) -> Self {
         self.also(Number::Weighted(value))
     }
 
     /// One more number, at most the second, that is added as it is.
+    #[inline]
     pub fn plain(self, value: f64) -> Self {
         self.also(Number::Plain(value))
     }
 
+    #[inline]
     fn term(mut self, term: Term<'r>) -> Self {
         *self.vectors.iter_mut().find(|place| place.is_none()).expect("a reply adds at most two vectors") = Some(term);
         self
     }
 
+    #[inline]
     fn also(mut self, number: Number) -> Self {
         *self.numbers.iter_mut().find(|place| place.is_none()).expect("a reply adds at most two numbers") = Some(number);
         self
