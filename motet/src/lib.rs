@@ -41,5 +41,5 @@ pub use observer::{Event, Observer, Unobserved};
 pub use recorders::{Folder, InMemory, Recorder};
 pub use resume::Workplace;
 pub use run::{Run, RunError, Trained};
-pub use session::{AnyCheckpointer, AnyRunState, Ended, Ground, Session};
+pub use session::{AnyCheckpointer, AnyRunState, Ended, Ground, Session, TrainedSession};
 pub use simulate::{Built, Planned, Simulation};

@@ -62,7 +62,21 @@ pub trait Session {
     fn gradient2(&self, client: ClientId, x: &Vector) -> f64;
 
     /// Runs the rounds that are left.
-    fn train(&mut self, plan: &Plan, sink: &mut dyn Sink, checkpoints: &mut dyn AnyCheckpointer) -> Result<Ended, TrainError>;
+    fn train(
+        self: Box<Self>,
+        plan: &Plan,
+        sink: &mut dyn Sink,
+        checkpoints: &mut dyn AnyCheckpointer,
+    ) -> Result<Box<dyn TrainedSession>, TrainError>;
+
+    /// Time that is spent on measuring, so far.
+    fn probing(&self) -> Rc<Cell<Duration>>;
+}
+
+/// A session whose rounds are over.
+pub trait TrainedSession {
+    /// How it ended.
+    fn ended(&self) -> Ended;
 
     /// Scores what clients deploy with the model that was reached.
     fn probe(&mut self, to: &[ClientId], look: ProbeRequest, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort>;
@@ -72,9 +86,6 @@ pub trait Session {
 
     /// The server's state as bytes.
     fn server(&self) -> Vec<u8>;
-
-    /// Time that was spent on measuring, so far.
-    fn probing(&self) -> Rc<Cell<Duration>>;
 }
 
 /// How a training ended.
@@ -110,11 +121,14 @@ pub trait AnyRunState {
     fn release(&self, oldest: u64);
 }
 
+/// Threads, and around them liars, devices and a clock for measuring.
+type Carriers<M> = Timed<Deployed<Byzantine<Threads<M>>>>;
+
 /// The shell around one method.
 pub(crate) struct Live<M: Method> {
     method: Arc<M>,
     host: Host<M>,
-    fleet: Timed<Deployed<Byzantine<Threads<M>>>>,
+    fleet: Carriers<M>,
     states: ClientStates<ClientVersions<M::Client>>,
     pool: Arc<Pool>,
     now: RunState<M>,
@@ -167,34 +181,50 @@ impl<M: Method> Session for Live<M> {
         score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2())
     }
 
-    fn train(&mut self, plan: &Plan, sink: &mut dyn Sink, checkpoints: &mut dyn AnyCheckpointer) -> Result<Ended, TrainError> {
-        let begin = self.now.clone();
-        let mut keeper = Erased::<M> { to: checkpoints, states: &self.states };
-        let Trained { server, heard, ledger, rounds, outcome } =
-            train_from(&*self.method, begin, plan, &mut self.fleet, sink, &mut keeper)?;
-        (self.now.server, self.now.account.heard, self.now.next) = (server, heard.clone(), rounds + 1);
-        Ok(Ended { heard, ledger, rounds, outcome })
-    }
-
-    fn probe(&mut self, to: &[ClientId], look: ProbeRequest, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
-        let (method, now) = (&self.method, &self.now);
-        let shared = |id: ClientId| method.shared(&now.server, id);
-        let round = now.next.saturating_sub(1);
-        self.fleet.probe(&Probe { round, to, shared: &shared, heard: &now.account.heard, look, reference: None }, each)
-    }
-
-    fn shared(&self, client: ClientId) -> Vector {
-        self.method.shared(&self.now.server, client).clone()
-    }
-
-    fn server(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.now.server.bytes() as usize);
-        self.now.server.encode(&mut bytes);
-        bytes
+    fn train(
+        self: Box<Self>,
+        plan: &Plan,
+        sink: &mut dyn Sink,
+        checkpoints: &mut dyn AnyCheckpointer,
+    ) -> Result<Box<dyn TrainedSession>, TrainError> {
+        let Self { method, mut fleet, states, now, .. } = *self;
+        let mut keeper = Erased::<M> { to: checkpoints, states: &states };
+        let trained = train_from(&*method, now, plan, &mut fleet, sink, &mut keeper)?;
+        Ok(Box::new(Over { method, fleet, trained }))
     }
 
     fn probing(&self) -> Rc<Cell<Duration>> {
         Rc::clone(&self.fleet.probing)
+    }
+}
+
+/// The shell around one method when its rounds are over.
+struct Over<M: Method> {
+    method: Arc<M>,
+    fleet: Carriers<M>,
+    trained: Trained<M>,
+}
+
+impl<M: Method> TrainedSession for Over<M> {
+    fn ended(&self) -> Ended {
+        let Trained { heard, ledger, rounds, outcome, .. } = &self.trained;
+        Ended { heard: heard.clone(), ledger: ledger.clone(), rounds: *rounds, outcome: outcome.clone() }
+    }
+
+    fn probe(&mut self, to: &[ClientId], look: ProbeRequest, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
+        let Self { method, fleet, trained } = self;
+        let shared = |id: ClientId| method.shared(&trained.server, id);
+        fleet.probe(&Probe { round: trained.rounds, to, shared: &shared, heard: &trained.heard, look, reference: None }, each)
+    }
+
+    fn shared(&self, client: ClientId) -> Vector {
+        self.method.shared(&self.trained.server, client).clone()
+    }
+
+    fn server(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.trained.server.bytes() as usize);
+        self.trained.server.encode(&mut bytes);
+        bytes
     }
 }
 

@@ -181,12 +181,13 @@ impl Trial<'_> {
             let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(rounds, Seed(0)) };
             let ground = self.built.ground(self.pool, Seed(0), States::Sized(Arc::clone(&scales) as _));
             let ground = Ground { memo: Arc::clone(self.memo), ..ground };
-            let mut session = Arc::clone(method).on(ground).map_err(|source| Error::Write { path: self.label.into(), source })?;
+            let session = Arc::clone(method).on(ground).map_err(|source| Error::Write { path: self.label.into(), source })?;
             let began = Instant::now();
-            let trained = session.train(&plan, &mut Vec::new(), &mut Patience(began));
+            let session = session.train(&plan, &mut Vec::new(), &mut Patience(began));
+            let server_bytes = session.as_ref().map_or(0, |session| session.server().len() as u64);
+            let trained = session.map(|session| session.ended());
             // A trial that fails still took its time.
             let spent = trained.as_ref().map(|t| t.ledger.clone()).unwrap_or_default();
-            let server_bytes = session.server().len() as u64;
             let [up, down] = [Direction::Up, Direction::Down].map(|direction| spent.total(direction).bytes);
             Ok::<_, Error>((began.elapsed().as_secs_f64(), up, down, trained, server_bytes))
         };

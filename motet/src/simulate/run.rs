@@ -16,7 +16,7 @@ use crate::observer::{Event, Observer};
 use crate::passport::Passport;
 use crate::recorders::Recorder;
 use crate::resume::{Saved, Saver};
-use crate::session::{Ended, Ground, Session, States};
+use crate::session::{Ended, Ground, Session, States, TrainedSession};
 use crate::timed::{RowSink, Watch};
 
 /// What one run leaves.
@@ -64,7 +64,7 @@ impl Simulate<'_> {
         let saved = std::mem::take(&mut self.begun.saved);
         let states = States::Durable { folder: folder.as_deref(), limit: self.of.limit, saved: &saved };
         let ground = Ground { disturbed: true, ..built.ground(&self.of.pool, seed, states) };
-        let mut session = Arc::clone(method).on(ground).map_err(unkept)?;
+        let session = Arc::clone(method).on(ground).map_err(unkept)?;
         let reference = self.reference(&**method, &*session)?;
         self.card.promise = built.promise(&**method, Some((&*session, reference.as_ref().and_then(|r| r.x.as_ref()))));
         let plan = Plan {
@@ -98,8 +98,9 @@ impl Simulate<'_> {
         let mut sink = RowSink { recorder: &recorder, rows, merits, events: &mut self.events, observer: self.observer, watch: &watch };
         let generations = saved.iter().rev().map(|saved| saved.generation).collect();
         let saver = Saver::new(self.run, experiment.run.checkpoint, folder.as_deref(), generations, &recorder, &watch, self.observer);
-        let trained = session.train(&plan, &mut sink, &mut saver.with_the_end(goes_on));
-        let trained = trained.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
+        let session = session.train(&plan, &mut sink, &mut saver.with_the_end(goes_on));
+        let mut session = session.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
+        let trained = session.ended();
         if let Outcome::Interrupted { round } = trained.outcome {
             let what = format!("stopped after round {round} of \"{label}\", seed {seed}");
             return Err(Error::Interrupted { what, folder: self.recorder.folder().map(Into::into) });
@@ -181,7 +182,12 @@ impl Simulate<'_> {
     }
 
     /// Every client's final scores and models.
-    fn clients(&mut self, trained: &Ended, plan: &Plan, session: &mut dyn Session) -> Result<(Vec<ClientRow>, Option<Arc<Models>>), Error> {
+    fn clients(
+        &mut self,
+        trained: &Ended,
+        plan: &Plan,
+        session: &mut dyn TrainedSession,
+    ) -> Result<(Vec<ClientRow>, Option<Arc<Models>>), Error> {
         let built = &self.of.problems[self.planned.problem];
         let names = &built.problem.census.clients;
         // Everyone picks, whoever is measured on the way.
