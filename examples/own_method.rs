@@ -6,8 +6,8 @@
 #![allow(clippy::print_stdout)] // an example shows what it does
 
 use motet::Catalogue;
-use motet::core::{Abort, Algorithm, ClientId, Deployment, Documented, Positive, Round, Site, Study, Vector, message};
-use motet::methods::{Card, Method};
+use motet::core::{Abort, Algorithm, ClientId, Deployment, Documented, Misfit, ModelShape, Positive, Round, Site, Study, Vector, message};
+use motet::methods::{Card, Method, Reads};
 
 /// Signs of gradients, by majority.
 #[derive(Clone, serde::Serialize, serde::Deserialize, Documented)]
@@ -42,6 +42,10 @@ impl Algorithm for Majority {
     fn answer(&self, _: &mut (), ask: &Differentiate, site: &mut Site<'_>) -> Signs {
         Signs { up: site.train.gradient(&ask.x).f64s().iter().map(|g| *g > 0.0).collect() }
     }
+    fn fits(&self, _: &Differentiate, reply: &Signs, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        let (got, expected) = (reply.up.len(), model.dim);
+        if got == expected { Ok(()) } else { Err(Misfit::Length { got, expected }) }
+    }
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {
         x
     }
@@ -55,6 +59,7 @@ impl Study for Majority {}
 impl Method for Majority {
     const CARD: Card = Card {
         name: "majority",
+        reads: Reads::Single,
         about: Self::ABOUT,
         paper: "Bernstein, Wang, Azizzadenesheli, Anandkumar 2018",
         parameters: Self::PARAMETERS,

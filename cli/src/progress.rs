@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use motet::core::{Row, RunSummary};
+use motet::core::Row;
+use motet::records::RunSummary;
 use motet::{Event, Observer};
 
 use crate::interrupt;

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use motet_core::{Abort, Answer, ClientId, Fleet, Host, Outcome, Plan, Probe, Roster, Score, Seed, Slot, Study, Wave, Wire};
+use motet_core::{
+    Abort, Adding, Answer, ClientId, Fleet, Heard, Host, Outcome, Plan, Probe, Received, Roster, Score, Seed, Slot, Study, Wave, Wire,
+    sum_by_exchange,
+};
 use motet_runtime::{Bytes, Frozen, Inline, Lossy, Memory, Pool, Threads};
 
 use crate::{Check, Trial};
@@ -71,7 +74,11 @@ impl<A: Study> Fleet<A> for Stutter<A> {
         self.host.roster()
     }
 
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn is_there(&self, _: Slot, _: ClientId) -> bool {
+        true
+    }
+
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         for (k, &id) in wave.to.iter().enumerate() {
             let ask = || self.host.answer(id, slot, wave.heard.of(id), wave.asks.at(k));
             let (first, again) = (ask()?, ask()?);
@@ -84,10 +91,25 @@ impl<A: Study> Fleet<A> for Stutter<A> {
                 return Err(Abort::Protocol { client: id.0, reason: "two replies in one slot differ".into() });
             }
             if let Some(answer) = again {
-                each(id, answer);
+                each(id, Ok(answer));
             }
         }
         Ok(())
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        sum_by_exchange(self, slot, wave, adding)
+    }
+
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+        for id in clients {
+            self.host.settle(id, heard.of(id))?;
+        }
+        Ok(())
+    }
+
+    fn elapsed(&mut self) -> f64 {
+        0.0
     }
 
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {

@@ -8,9 +8,13 @@
 //! A [`Check`] is one promise, a [`Trial`] one small problem to try it on. [`examine`] runs all of them on
 //! a method of one's own; [`Everywhere`] is a visitor that runs one on a method of the registry.
 
+mod breaches;
 mod card;
+mod decorators;
 mod fleets;
 mod header;
+mod reads;
+mod reduced;
 mod resume;
 mod runs;
 mod trial;
@@ -20,9 +24,13 @@ use std::sync::Arc;
 use motet_core::Study;
 use motet_methods::{Method, Visitor};
 
+pub use breaches::SurvivesBreaches;
 pub use card::parameters_are_described;
+pub use decorators::{Knock, Knocked, Knocking, Witness, forwards_everything};
 pub use fleets::{AskingTwiceIsAskingOnce, EqualOnAllFleets, SurvivesLoss};
 pub use header::{Uncited, uncited_lines};
+pub use reads::reads_as_its_card_says;
+pub use reduced::SumsElsewhere;
 pub use resume::GoesOnFromEveryMoment;
 pub use runs::{JudgesTheUnseen, ProbesChangeNothing, SeedDecides, ZeroRounds};
 pub use trial::{Trial, trials};
@@ -64,6 +72,8 @@ pub fn examine<A: Study + Clone>(method: &A) -> Result<(), Broken> {
     everywhere(&EqualOnAllFleets, &method)?;
     everywhere(&AskingTwiceIsAskingOnce, &method)?;
     everywhere(&SurvivesLoss, &method)?;
+    everywhere(&SurvivesBreaches, &method)?;
+    everywhere(&SumsElsewhere, &method)?;
     everywhere(&GoesOnFromEveryMoment, &method)?;
     everywhere(&ZeroRounds, &method)?;
     everywhere(&SeedDecides, &method)?;

@@ -39,7 +39,7 @@ fn cut_and_resume<A: Study>(method: &Arc<A>, trial: &Trial, cut: u64, path: &Pat
     let disk = Arc::new(Disk::<Kept<A::Client>>::create(path, 0).map_err(|e| said(&e))?);
     let mut keeper = Cut { after: cut, disk: Arc::clone(&disk), saved: None };
     let mut rows: Vec<Row> = vec![];
-    let start = || Moment::before(method.server(Vector::from(vec![0.0; trial.dim])));
+    let start = || Moment::before(&**method, Vector::from(vec![0.0; trial.dim]));
     let mut fleet = Inline::new(trial.host(method, disk, SEED));
     let cut_run = train_from(&**method, start(), &plan, &mut fleet, &mut rows, &mut keeper).map_err(|e| said(&e))?;
     // A run that ended before the cut left nothing to resume.

@@ -1,8 +1,11 @@
 //! The one trait an algorithm implements.
 
+use crate::abort::Abort;
+use crate::fit::{Misfit, ModelShape};
 use crate::message::{Message, Wire};
-use crate::round::{Abort, Round};
+use crate::round::Round;
 use crate::site::Site;
+use crate::sum::Addend;
 use crate::vector::Vector;
 
 /// A client's number: 0..n for listed clients.
@@ -49,6 +52,18 @@ pub trait Algorithm: Send + Sync + Sized + 'static {
 
     /// The client's half of an exchange.
     fn answer(&self, me: &mut Self::Client, ask: &Self::Ask, site: &mut Site<'_>) -> Self::Reply;
+
+    /// Does this reply of a client fit what it was asked, and a model of this shape? Is it the variant that answers the
+    /// ask, have its vectors the right length and precision, its lists the right count, are its numbers in range? Asked
+    /// of every reply before anything is made of it, since a client may send anything: a reply that fits must never make
+    /// the server's half panic, one that does not is a breach, and as good as silence.
+    fn fits(&self, ask: &Self::Ask, reply: &Self::Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit>;
+
+    /// What a reply adds to the sum that it was asked for with [`Round::sum`]; absent for replies that the server reads one by
+    /// one. Both halves know it, so that a client can weigh and mask its own part.
+    fn addend<'r>(&self, _reply: &'r Self::Reply) -> Option<Addend<'r>> {
+        None
+    }
 
     /// The model the server would hand client `to` now.
     fn shared<'a>(&self, server: &'a Self::Server, to: ClientId) -> &'a Vector;

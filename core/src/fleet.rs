@@ -4,39 +4,45 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
+use crate::fit::{Misfit, ModelShape, ReplyError};
 use crate::message::{Reader, Wire, WireError, wire};
-use crate::round::Abort;
 use crate::seed::Slot;
 use crate::site::Work;
+use crate::sum::Adding;
 use crate::vector::Vector;
 
-/// Carries asks to clients and brings replies back. A runtime is one implementation.
+/// Carries asks to clients and brings replies back. A runtime is one implementation, and so is a decorator around
+/// another fleet: nothing here has a default, so that none of them forgets to forward something.
 pub trait Fleet<A: Algorithm> {
     /// Who there is.
     fn roster(&self) -> Roster;
 
     /// Is a client there in this attempt at a round? A cohort of a given size is drawn from those who are.
-    fn is_there(&self, _slot: Slot, _client: ClientId) -> bool {
-        true
-    }
+    fn is_there(&self, slot: Slot, client: ClientId) -> bool;
 
-    /// Carries a wave of asks; hands the answers to `each` in the order asked, skipping the silent.
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort>;
+    /// Carries a wave of asks; hands the answers to `each` in the order asked, skipping the silent. What a client sent
+    /// and nobody can read is handed over as the error that it is.
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort>;
+
+    /// Carries a wave of asks whose replies are only added up: to `adding`, in the order asked, each reply as the method's
+    /// [`addend`](Algorithm::addend) times what `adding` says its client counts for. [`sum_by_exchange`](crate::sum_by_exchange)
+    /// does so with single replies; a fleet that adds up elsewhere need not see them.
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort>;
 
     /// The round is over and these clients were heard: they will never be asked to go back behind what `heard` names.
-    fn settled(&mut self, _clients: &mut dyn Iterator<Item = ClientId>, _heard: &Heard) -> Result<(), Abort> {
-        Ok(())
-    }
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort>;
 
     /// Seconds of the deployment that have passed since this was last asked; 0 where nobody keeps that clock.
-    fn elapsed(&mut self) -> f64 {
-        0.0
-    }
+    fn elapsed(&mut self) -> f64;
 
     /// Scores personal models; in the order asked, never in the ledger of training.
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort>;
 }
+
+/// What came back from a client: an answer, or something that is none.
+pub type Received<R> = Result<Answer<R>, ReplyError>;
 
 /// Who may be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +56,7 @@ pub enum Roster {
 }
 
 /// One exchange's asks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Wave<'a, Q> {
     /// To whom, in order.
     pub to: &'a [ClientId],
@@ -61,13 +67,27 @@ pub struct Wave<'a, Q> {
 }
 
 /// The same ask for all, or one each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub enum Asks<'a, Q> {
     /// All alike.
     Same(&'a Q),
     /// By position in the wave.
     Each(&'a [Q]),
 }
+
+// Derived, these would need asks that can be copied: what is copied are references.
+impl<Q> Clone for Wave<'_, Q> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<Q> Copy for Wave<'_, Q> {}
+impl<Q> Clone for Asks<'_, Q> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<Q> Copy for Asks<'_, Q> {}
 
 impl<'a, Q> Asks<'a, Q> {
     /// The ask at a position of the wave.
@@ -247,6 +267,13 @@ pub struct Score {
     pub model: Option<Vector>,
     /// By name, `test.accuracy` and so on, with the number of examples behind each.
     pub metrics: Vec<(Cow<'static, str>, f64, u64)>,
+}
+
+impl Score {
+    /// Are the vectors inside models? Looked at before they are added to others.
+    pub(crate) fn fits(&self, model: ModelShape) -> Result<(), Misfit> {
+        self.gradient.iter().chain(&self.model).try_for_each(|v| v.fits(model))
+    }
 }
 
 impl Wire for Score {

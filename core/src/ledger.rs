@@ -56,7 +56,12 @@ pub struct Traffic {
 impl Ledger {
     /// Books `count` copies of a message.
     pub fn book(&mut self, direction: Direction, message: &impl Message, count: u64) {
-        let (up, kind) = (direction == Direction::Up, message.kind());
+        self.book_traffic(direction, message.kind(), Traffic { bits: message.bits(), bytes: message.bytes() }, count);
+    }
+
+    /// Books `count` messages of a kind that cost so much each.
+    pub fn book_traffic(&mut self, direction: Direction, kind: &'static str, each: Traffic, count: u64) {
+        let up = direction == Direction::Up;
         let entry = match self.entries.iter().position(|e| e.up == up && e.kind == kind) {
             Some(at) => &mut self.entries[at],
             None => {
@@ -65,8 +70,8 @@ impl Ledger {
             }
         };
         entry.count += count;
-        entry.bits += count * message.bits();
-        entry.bytes += count * message.bytes();
+        entry.bits += count * each.bits;
+        entry.bytes += count * each.bytes;
     }
 
     /// Books what a client computed.

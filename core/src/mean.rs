@@ -1,6 +1,7 @@
 //! The weighted mean of what clients send, folded one reply at a time.
 
 use crate::averaged::Averaged;
+use crate::fit::ModelShape;
 use crate::update::Update;
 use crate::vector::{Precision, Vector};
 
@@ -42,11 +43,22 @@ impl Mean {
         Self { dim: x.len(), precision: x.precision(), sum: None, weight: 0.0, named: Named::Nothing }
     }
 
+    /// An empty mean of models of this shape.
+    pub(crate) fn of(model: ModelShape) -> Self {
+        Self { dim: model.dim, precision: model.precision, sum: None, weight: 0.0, named: Named::Nothing }
+    }
+
+    /// A sum that begins with this vector.
+    pub(crate) fn onto(x: Vector) -> Self {
+        Self { dim: x.len(), precision: x.precision(), sum: Some(x), weight: 0.0, named: Named::All }
+    }
+
     fn sum(&mut self) -> &mut Vector {
         self.sum.get_or_insert_with(|| Vector::zeros(self.dim, self.precision))
     }
 
-    fn into_sum(self) -> Vector {
+    /// Σ wᵢ vᵢ
+    pub fn total(self) -> Vector {
         self.sum.unwrap_or_else(|| Vector::zeros(self.dim, self.precision))
     }
 
@@ -73,6 +85,15 @@ impl Mean {
         }
     }
 
+    /// What another mean holds, too.
+    pub(crate) fn merge(&mut self, other: Mean) {
+        if let Some(sum) = &other.sum {
+            self.sum().axpy(1.0, sum);
+            self.named = Named::All;
+        }
+        self.weight += other.weight;
+    }
+
     /// Σ wᵢ so far.
     pub fn weight(&self) -> f64 {
         self.weight
@@ -83,7 +104,7 @@ impl Mean {
         if let (Some(sum), true) = (&mut self.sum, self.weight != 0.0) {
             sum.scale(1.0 / self.weight);
         }
-        self.into_sum()
+        self.total()
     }
 
     /// The mean where it was added up, by rows if only rows were added.
@@ -93,6 +114,6 @@ impl Mean {
             Named::Rows(named, width) => Some(((0..named.len() as u32).filter(|&row| named[row as usize]).collect(), *width)),
             Named::All | Named::Nothing => None,
         };
-        Averaged::new(self.into_sum(), share, rows)
+        Averaged::new(self.total(), share, rows)
     }
 }

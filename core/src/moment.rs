@@ -5,23 +5,35 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::algorithm::Algorithm;
+use crate::breach::Breaches;
+use crate::fit::ModelShape;
 use crate::fleet::Heard;
 use crate::ledger::Ledger;
 use crate::merit::Tally;
 use crate::message::{Reader, Wire, WireError};
 use crate::record::{Excluded, Metrics};
+use crate::vector::Vector;
 
-/// Everything the loop knows. Together with the clients' states, a run goes on from it to the same bits.
+/// A run between two rounds. Together with the clients' states, it goes on from here to the same bits.
 #[derive(Clone, Debug)]
 pub struct Moment<A: Algorithm> {
     /// The server's state.
     pub server: A::Server,
+    /// The round to come; 0 before anything was asked.
+    pub next: u64,
+    /// What the loop knows besides.
+    pub account: Account,
+}
+
+/// What the loop keeps about a run besides the server's state: what was heard, spent, noted and left out.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// Of the model that the run began with.
+    pub model: ModelShape,
     /// What was heard of each client.
     pub heard: Heard,
     /// What was spent.
     pub ledger: Ledger,
-    /// The round to come; 0 before anything was asked.
-    pub next: u64,
     /// Attempts since the last row.
     pub(crate) attempts: u64,
     /// What the method noted since the last row.
@@ -32,22 +44,25 @@ pub struct Moment<A: Algorithm> {
     pub(crate) excluded: Vec<Excluded>,
     /// Who counted how much since the last row, by measured target.
     pub(crate) merits: Vec<Tally>,
+    /// Who broke the protocol.
+    pub(crate) breaches: Breaches,
 }
 
 impl<A: Algorithm> Moment<A> {
-    /// Before the first round.
-    pub fn before(server: A::Server) -> Self {
-        Self {
-            server,
+    /// Before the first round of a method that begins with this model.
+    pub fn before(algorithm: &A, start: Vector) -> Self {
+        let account = Account {
+            model: ModelShape::of(&start),
             heard: Heard::default(),
             ledger: Ledger::default(),
-            next: 0,
             attempts: 0,
             notes: BTreeMap::new(),
             spent: Metrics::new(),
             excluded: vec![],
             merits: vec![],
-        }
+            breaches: Breaches::default(),
+        };
+        Self { server: algorithm.server(start), next: 0, account }
     }
 }
 
@@ -56,15 +71,32 @@ impl<A: Algorithm> Wire for Moment<A> {
         8 * self.bytes()
     }
     fn bytes(&self) -> u64 {
-        let named = |names: &mut dyn Iterator<Item = usize>| 4 + names.map(|length| 12 + length as u64).sum::<u64>();
-        let (notes, spent) = (named(&mut self.notes.keys().map(|k| k.len())), named(&mut self.spent.keys().map(String::len)));
-        self.server.bytes() + self.heard.bytes() + self.ledger.bytes() + 16 + notes + spent + self.excluded.bytes() + self.merits.bytes()
+        self.server.bytes() + 8 + self.account.bytes()
     }
     fn encode(&self, out: &mut Vec<u8>) {
         self.server.encode(out);
+        self.next.encode(out);
+        self.account.encode(out);
+    }
+    fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(Self { server: A::Server::decode(from)?, next: u64::decode(from)?, account: Account::decode(from)? })
+    }
+}
+
+impl Wire for Account {
+    fn bits(&self) -> u64 {
+        8 * self.bytes()
+    }
+    fn bytes(&self) -> u64 {
+        let named = |names: &mut dyn Iterator<Item = usize>| 4 + names.map(|length| 12 + length as u64).sum::<u64>();
+        let (notes, spent) = (named(&mut self.notes.keys().map(|k| k.len())), named(&mut self.spent.keys().map(String::len)));
+        let lists = self.excluded.bytes() + self.merits.bytes() + self.breaches.bytes();
+        self.model.bytes() + self.heard.bytes() + self.ledger.bytes() + 8 + notes + spent + lists
+    }
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.model.encode(out);
         self.heard.encode(out);
         self.ledger.encode(out);
-        self.next.encode(out);
         self.attempts.encode(out);
         let notes: Vec<(String, f64)> = self.notes.iter().map(|(k, v)| (k.to_string(), *v)).collect();
         notes.encode(out);
@@ -72,18 +104,19 @@ impl<A: Algorithm> Wire for Moment<A> {
         spent.encode(out);
         self.excluded.encode(out);
         self.merits.encode(out);
+        self.breaches.encode(out);
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self {
-            server: A::Server::decode(from)?,
+            model: ModelShape::decode(from)?,
             heard: Heard::decode(from)?,
             ledger: Ledger::decode(from)?,
-            next: u64::decode(from)?,
             attempts: u64::decode(from)?,
             notes: Vec::<(String, f64)>::decode(from)?.into_iter().map(|(k, v)| (Cow::Owned(k), v)).collect(),
             spent: Vec::<(String, f64)>::decode(from)?.into_iter().collect(),
             excluded: Vec::decode(from)?,
             merits: Vec::decode(from)?,
+            breaches: Breaches::decode(from)?,
         })
     }
 }

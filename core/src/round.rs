@@ -2,161 +2,31 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
+use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
-use crate::fleet::{Answer, Asks, Fleet, Heard, Roster, Wave};
-use crate::ledger::{Direction, Ledger};
+use crate::cohort::Cohort;
+use crate::exchange::{Desk, carry};
+use crate::fleet::{Asks, Fleet, Heard, Wave};
+use crate::ledger::Direction;
+use crate::moment::Account;
 use crate::record::Excluded;
 use crate::sampling::{Draw, Sampling};
 use crate::seed::{Rng, Seed, Slot};
-use crate::store::StoreError;
-
-/// Why a round, or the run, cannot go on.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Abort {
-    /// Too few answered; the round is tried again.
-    #[error("{answered} of {asked} clients answered")]
-    Quorum {
-        /// How many were asked.
-        asked: usize,
-        /// How many answered.
-        answered: usize,
-    },
-    /// A reply holds NaN or infinity.
-    #[error("client {client} sent a number that is not finite")]
-    NotFinite {
-        /// Whose.
-        client: u32,
-    },
-    /// A peer does not speak our language.
-    #[error("client {client} broke the protocol: {reason}")]
-    Protocol {
-        /// Who.
-        client: u32,
-        /// How.
-        reason: String,
-    },
-    /// Client state is lost.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Everyone was asked, of a population without end.
-    #[error("this method asks every client, but the population has no end: sample clients instead")]
-    Unbounded,
-    /// The problem lacks what the method needs.
-    #[error("{0}")]
-    Unsuited(String),
-    /// The fleet is gone.
-    #[error("the clients are gone: {0}")]
-    Closed(String),
-}
-
-/// Some clients, in the order they are asked and folded.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cohort {
-    ids: Arc<[ClientId]>,
-    weights: Weights,
-    required: bool,
-    wary: bool,
-    unbounded: bool,
-}
-
-/// What each client of a cohort stands for.
-#[derive(Clone, Debug, PartialEq)]
-enum Weights {
-    Same(f64),
-    Each(Arc<BTreeMap<ClientId, f64>>),
-}
-
-impl Cohort {
-    /// These clients, all of one weight.
-    pub fn new(ids: impl Into<Arc<[ClientId]>>) -> Self {
-        let ids = ids.into();
-        let weights = Weights::Same(1.0 / ids.len().max(1) as f64);
-        Self { ids, weights, required: false, wary: false, unbounded: false }
-    }
-
-    /// These clients, each with a weight of its own.
-    pub fn weighted(weights: BTreeMap<ClientId, f64>) -> Self {
-        let ids = weights.keys().copied().collect();
-        Self { ids, weights: Weights::Each(Arc::new(weights)), required: false, wary: false, unbounded: false }
-    }
-
-    /// The same clients, all of this weight.
-    pub(crate) fn weighing(self, weight: f64) -> Self {
-        Self { weights: Weights::Same(weight), ..self }
-    }
-
-    /// wᵢ: what this client's vector counts for in Σ wᵢ vᵢ, the estimate of the mean over all clients that is
-    /// right on average over the draw. One over the number of clients where all are alike; kept by
-    /// [`filter`](Self::filter) and by those who answer.
-    pub fn weight(&self, client: ClientId) -> f64 {
-        match &self.weights {
-            Weights::Same(weight) => *weight,
-            Weights::Each(weights) => weights.get(&client).copied().unwrap_or(0.0),
-        }
-    }
-
-    /// The same clients, none of whom may stay silent: those who do are asked again in the same
-    /// slot, with the same dice, before the round is given up.
-    pub fn required(mut self) -> Self {
-        self.required = true;
-        self
-    }
-
-    /// The same clients, some of whom may lie: a reply with NaN or infinity in it is as good as none, where else it
-    /// ends the run. Whoever is required, too, must still answer in numbers.
-    pub fn wary(mut self) -> Self {
-        self.wary = true;
-        self
-    }
-
-    /// Only those for whom `keep` holds.
-    pub fn filter(&self, keep: impl Fn(ClientId) -> bool) -> Self {
-        if self.ids.iter().all(|&id| keep(id)) {
-            return self.clone();
-        }
-        Self { ids: self.ids.iter().copied().filter(|&id| keep(id)).collect(), ..self.clone() }
-    }
-
-    /// Who.
-    pub fn ids(&self) -> &[ClientId] {
-        &self.ids
-    }
-
-    /// How many.
-    pub fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// Nobody?
-    pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-}
-
-/// How often the silent of a required cohort are asked again before the round is given up.
-const PATIENCE: u32 = 50;
+use crate::sum::{Adding, Partial, Sum};
+use crate::vector::Vector;
 
 /// One attempt at a round: dice, cohorts, and the only door to the clients.
 pub struct Round<'a, A: Algorithm> {
+    algorithm: &'a A,
     slot: Slot,
     seed: Seed,
     rng: Rng,
-    fleet: &'a mut dyn Fleet<A>,
-    ledger: &'a mut Ledger,
-    heard: &'a mut Heard,
-    lists: &'a mut Lists,
-    everyone: &'a Cohort,
     rules: Rules,
-    /// Whose replies of the last exchange were dropped.
-    lied: Vec<ClientId>,
-    notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
-    excluded: &'a mut Vec<Excluded>,
-    /// The server's state before this attempt, while it may have to be had again.
-    before: &'a mut Option<A::Server>,
-    /// What the method says of the numbers that it changed.
-    vouched: &'a mut Option<bool>,
+    everyone: &'a Cohort,
+    fleet: &'a mut dyn Fleet<A>,
+    account: &'a mut Account,
+    attempt: &'a mut Attempt<A::Server>,
 }
 
 /// What becomes of a reply with NaN or infinity in it.
@@ -178,38 +48,98 @@ pub(crate) struct Rules {
     pub(crate) not_finite: NotFinite,
 }
 
-impl<'a, A: Algorithm> Round<'a, A> {
-    pub(crate) fn new(
-        slot: Slot,
-        seed: Seed,
-        rules: Rules,
-        everyone: &'a Cohort,
-        fleet: &'a mut dyn Fleet<A>,
-        books: Books<'a, A::Server>,
-    ) -> Self {
-        let Books { ledger, heard, notes, excluded, lists, before, vouched } = books;
-        lists.undo.clear();
-        let rng = seed.server(slot.round, slot.attempt);
-        Self { slot, seed, rng, fleet, ledger, heard, lists, everyone, rules, lied: vec![], notes, excluded, before, vouched }
+/// What belongs to one attempt at a round, and is forgotten if it fails. The lists keep their memory from one to the next.
+pub(crate) struct Attempt<S> {
+    /// The server's state before this attempt, while it may have to be had again.
+    pub(crate) before: Option<S>,
+    /// What the method says of the numbers that it changed.
+    pub(crate) vouched: Option<bool>,
+    /// Notes since the last row, with those of this attempt.
+    pub(crate) notes: BTreeMap<Cow<'static, str>, f64>,
+    /// Replies left out since the last row, with those of this attempt.
+    pub(crate) excluded: Vec<Excluded>,
+    /// What `heard` was, to undo a failed attempt.
+    undo: Vec<(ClientId, Option<Slot>)>,
+    /// Who answered the exchange under way.
+    answered: Vec<ClientId>,
+    /// Whose replies of the last exchange were dropped.
+    lied: Vec<ClientId>,
+    /// What each client's part in a sum is multiplied by.
+    weights: Vec<[f64; 2]>,
+}
+
+impl<S> Attempt<S> {
+    pub(crate) fn new() -> Self {
+        Self {
+            before: None,
+            vouched: None,
+            notes: BTreeMap::new(),
+            excluded: vec![],
+            undo: vec![],
+            answered: vec![],
+            lied: vec![],
+            weights: vec![],
+        }
     }
 
-    /// Makes a failed attempt not have happened, but for the ledger.
-    pub(crate) fn roll_back(self) {
-        for (client, slot) in self.lists.undo.drain(..).rev() {
-            self.heard.set(client, slot);
+    /// Begins another one, from this state of the server.
+    pub(crate) fn begin(&mut self, before: S, account: &Account) {
+        (self.before, self.vouched) = (Some(before), None);
+        (self.notes, self.excluded) = (account.notes.clone(), account.excluded.clone());
+        self.undo.clear();
+        self.lied.clear();
+    }
+
+    /// Makes a failed attempt not have happened, but for the ledger and the breaches.
+    pub(crate) fn roll_back(&mut self, account: &mut Account) {
+        for (client, slot) in self.undo.drain(..).rev() {
+            account.heard.set(client, slot);
         }
+    }
+
+    /// Where the replies of the next exchange arrive, and what was heard before.
+    fn desk<'d, A: Algorithm<Server = S>>(
+        &mut self,
+        algorithm: &'d A,
+        rules: Rules,
+        to: &Cohort,
+        account: &'d mut Account,
+    ) -> (Desk<'d, A>, &'d Heard) {
+        let mut answered = std::mem::take(&mut self.answered);
+        answered.clear();
+        let Account { model, heard, ledger, breaches, .. } = account;
+        let wary = (to.wary || rules.not_finite == NotFinite::Exclude) && !to.required;
+        (Desk { algorithm, model: *model, ledger, breaches, required: to.required, wary, answered, lied: vec![], bad: None }, heard)
+    }
+
+    /// Who was heard in the round; somebody may be named twice.
+    pub(crate) fn heard(&self) -> impl Iterator<Item = ClientId> {
+        self.undo.iter().map(|(id, _)| *id)
+    }
+}
+
+impl<'a, A: Algorithm> Round<'a, A> {
+    pub(crate) fn new(
+        algorithm: &'a A,
+        (slot, seed, rules): (Slot, Seed, Rules),
+        everyone: &'a Cohort,
+        fleet: &'a mut dyn Fleet<A>,
+        (account, attempt): (&'a mut Account, &'a mut Attempt<A::Server>),
+    ) -> Self {
+        let rng = seed.server(slot.round, slot.attempt);
+        Self { algorithm, slot, seed, rng, rules, everyone, fleet, account, attempt }
     }
 
     /// Everything was asked, and nothing can fail any more: the state of the round before is let go, and what the server changes
     /// now is changed in place. Worth saying where models are large; should the new state be NaN, it is the one that is left.
     pub fn decide(&mut self) {
-        *self.before = None;
+        self.attempt.before = None;
     }
 
     /// The method has looked at every number of the server's state that it changed, and this is whether all are finite. Worth saying
     /// where it changes a few rows of a large state, or looks at numbers as it writes them: otherwise all of it is looked through.
     pub fn vouch(&mut self, finite: bool) {
-        *self.vouched = Some(finite);
+        self.attempt.vouched = Some(finite);
     }
 
     /// Which round; 0 while opening.
@@ -222,21 +152,24 @@ impl<'a, A: Algorithm> Round<'a, A> {
         &mut self.rng
     }
 
-    /// Every client of the roster.
+    /// Every client of the roster that is not excluded for breaches.
     pub fn everyone(&self) -> Cohort {
         self.everyone.clone()
     }
 
     /// Some clients, by the round's dice.
     pub fn sample(&mut self, how: &Sampling) -> Cohort {
-        let (seed, slot, fleet) = (self.seed, self.slot, &*self.fleet);
+        let (seed, slot, fleet, breaches) = (self.seed, self.slot, &*self.fleet, &self.account.breaches);
         let there = |id: ClientId| fleet.is_there(slot, id);
-        how.draw(Draw { roster: &fleet.roster(), everyone: self.everyone, seed, round: slot.round, there: &there, rng: &mut self.rng })
+        let may = |id: ClientId| breaches.excluded(id).is_none();
+        let (roster, everyone, rng) = (&fleet.roster(), self.everyone, &mut self.rng);
+        how.draw(Draw { roster, everyone, seed, round: slot.round, there: &there, may: &may, rng })
     }
 
     /// One ask to a cohort; `fold` sees the replies in cohort order. Returns who answered.
     pub fn ask(&mut self, to: &Cohort, ask: A::Ask, fold: impl FnMut(ClientId, A::Reply)) -> Result<Cohort, Abort> {
-        self.ledger.book(Direction::Down, &ask, to.len() as u64);
+        let to = &*self.admitted(to)?;
+        self.account.ledger.book(Direction::Down, &ask, to.len() as u64);
         self.exchange(to, Asks::Same(&ask), fold)
     }
 
@@ -247,9 +180,21 @@ impl<'a, A: Algorithm> Round<'a, A> {
         ask: impl Fn(ClientId) -> A::Ask,
         fold: impl FnMut(ClientId, A::Reply),
     ) -> Result<Cohort, Abort> {
+        let to = &*self.admitted(to)?;
         let asks: Vec<A::Ask> = to.ids().iter().map(|&id| ask(id)).collect();
-        asks.iter().for_each(|ask| self.ledger.book(Direction::Down, ask, 1));
+        asks.iter().for_each(|ask| self.account.ledger.book(Direction::Down, ask, 1));
         self.exchange(to, Asks::Each(&asks), fold)
+    }
+
+    /// One ask to a cohort whose replies are only added up: Σ wᵢ cᵢ vᵢ, where wᵢ is the client's weight and the method's
+    /// [`addend`](Algorithm::addend) says what a reply counts for and adds. No single reply is seen.
+    pub fn sum(&mut self, to: &Cohort, ask: A::Ask, weight: impl Fn(ClientId) -> f64) -> Result<Sum, Abort> {
+        self.sum_up(to, &ask, None, |id| [weight(id); 2])
+    }
+
+    /// The same, where the second vectors have weights of their own and are added to `onto`.
+    pub fn sum_onto(&mut self, to: &Cohort, ask: A::Ask, onto: Vector, weights: impl Fn(ClientId) -> [f64; 2]) -> Result<Sum, Abort> {
+        self.sum_up(to, &ask, Some(onto), weights)
     }
 
     /// An ask to one client, who must answer.
@@ -261,152 +206,91 @@ impl<'a, A: Algorithm> Round<'a, A> {
 
     /// Whose replies to the last exchange held NaN or infinity and were dropped: see [`Cohort::wary`].
     pub fn lied(&self) -> &[ClientId] {
-        &self.lied
+        &self.attempt.lied
+    }
+
+    /// Why the round cannot go on if it needs this client, should it be excluded for breaches.
+    pub fn excluded(&self, client: ClientId) -> Option<Abort> {
+        let reason = self.account.breaches.excluded(client)?;
+        Some(Abort::Excluded { client: client.0, reason: reason.to_owned() })
     }
 
     /// A diagnostic for the row, summed over the rounds since the last row.
     pub fn note(&mut self, name: &'static str, value: f64) {
-        *self.notes.entry(Cow::Borrowed(name)).or_insert(0.0) += value;
+        *self.attempt.notes.entry(Cow::Borrowed(name)).or_insert(0.0) += value;
+    }
+
+    /// Those of a cohort who are still asked. A cohort that needs all of its clients, or has no others, cannot do without
+    /// the excluded.
+    fn admitted<'c>(&self, to: &'c Cohort) -> Result<Cow<'c, Cohort>, Abort> {
+        let Some(lack) = to.ids().iter().find_map(|&id| self.excluded(id)) else { return Ok(Cow::Borrowed(to)) };
+        let others = to.filter(|id| self.account.breaches.excluded(id).is_none());
+        if to.required || others.is_empty() { Err(lack) } else { Ok(Cow::Owned(others)) }
     }
 
     fn exchange(&mut self, to: &Cohort, asks: Asks<'_, A::Ask>, mut fold: impl FnMut(ClientId, A::Reply)) -> Result<Cohort, Abort> {
-        assert!(self.before.is_some(), "who has decided asks nobody any more");
+        let slot = self.open(to)?;
+        let (mut desk, heard) = self.attempt.desk(self.algorithm, self.rules, to, self.account);
+        let wave = Wave { to: to.ids(), asks, heard };
+        carry(self.fleet, slot, wave, &mut desk, &mut |position, reply| fold(to.ids()[position], reply))?;
+        let Desk { answered, lied, bad, .. } = desk;
+        self.close(slot, to, answered, lied, bad)
+    }
+
+    fn sum_up(&mut self, to: &Cohort, ask: &A::Ask, onto: Option<Vector>, weights: impl Fn(ClientId) -> [f64; 2]) -> Result<Sum, Abort> {
+        let to = &*self.admitted(to)?;
+        self.account.ledger.book(Direction::Down, ask, to.len() as u64);
+        let slot = self.open(to)?;
+        let mut list = std::mem::take(&mut self.attempt.weights);
+        list.clear();
+        list.extend(to.ids().iter().map(|&id| weights(id)));
+        let (desk, heard) = self.attempt.desk(self.algorithm, self.rules, to, self.account);
+        let mut adding = Adding::new(desk, &list, onto);
+        self.fleet.sum(slot, Wave { to: to.ids(), asks: Asks::Same(ask), heard }, &mut adding)?;
+        let Adding { desk: Desk { answered, lied, bad, .. }, so_far: Partial { vectors, weight, numbers }, .. } = adding;
+        self.attempt.weights = list;
+        let answered = self.close(slot, to, answered, lied, bad)?;
+        Ok(Sum { vectors, weight, numbers, answered })
+    }
+
+    /// Opens an exchange.
+    fn open(&mut self, to: &Cohort) -> Result<Slot, Abort> {
+        assert!(self.attempt.before.is_some(), "who has decided asks nobody any more");
         if to.unbounded {
             return Err(Abort::Unbounded);
         }
         let slot = self.slot;
         self.slot.exchange += 1;
-        let mut answered = std::mem::take(&mut self.lists.answered);
-        answered.clear();
-        let (mut bad, mut lies) = (None, vec![]);
-        let wary = (to.wary || self.rules.not_finite == NotFinite::Exclude) && !to.required;
-        let mut hear = |ledger: &mut Ledger, id: ClientId, answer: Answer<A::Reply>| {
-            ledger.book(Direction::Up, &answer.reply, 1);
-            ledger.book_work(answer.work);
-            if !answer.finite {
-                if wary {
-                    return lies.push(id);
-                }
-                bad.get_or_insert(id);
-            }
-            if bad.is_none() {
-                answered.push(id);
-                fold(id, answer.reply);
-            }
-        };
-        if to.required {
-            self.insist(slot, to, asks, &mut hear)?;
-        } else {
-            let ledger = &mut *self.ledger;
-            self.fleet.exchange(slot, Wave { to: to.ids(), asks, heard: self.heard }, &mut |id, answer| hear(ledger, id, answer))?;
-        }
-        self.ledger.book_seconds(self.fleet.elapsed());
+        Ok(slot)
+    }
+
+    /// Closes an exchange: who was heard is on record, and there were enough.
+    fn close(
+        &mut self,
+        slot: Slot,
+        to: &Cohort,
+        answered: Vec<ClientId>,
+        lied: Vec<ClientId>,
+        bad: Option<ClientId>,
+    ) -> Result<Cohort, Abort> {
+        self.account.ledger.book_seconds(self.fleet.elapsed());
         // If nobody sent numbers, it is not the clients that lie but the run that diverges.
-        if let Some(ClientId(client)) = bad.or(lies.first().copied().filter(|_| answered.is_empty())) {
+        if let Some(ClientId(client)) = bad.or(lied.first().copied().filter(|_| answered.is_empty())) {
             return Err(Abort::NotFinite { client });
         }
-        self.excluded.extend(lies.iter().map(|id| Excluded { round: slot.round, client: id.0 }));
-        self.lied = lies;
+        self.attempt.excluded.extend(lied.iter().map(|id| Excluded { round: slot.round, client: id.0 }));
         for &id in &answered {
-            let was = self.heard.set(id, Some(slot));
-            self.lists.undo.push((id, was));
+            let was = self.account.heard.set(id, Some(slot));
+            self.attempt.undo.push((id, was));
         }
-        if answered.is_empty() && !to.is_empty() || ((answered.len() + self.lied.len()) as f64) < self.rules.quorum * to.len() as f64 {
+        let numbers = (answered.len() + lied.len()) as f64;
+        self.attempt.lied = lied;
+        let lacking = to.required && answered.len() < to.len();
+        if lacking || answered.is_empty() && !to.is_empty() || numbers < self.rules.quorum * to.len() as f64 {
             return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
         }
-        let whole = answered.len() == to.len();
-        let cohort = if whole { to.clone() } else { Cohort { ids: answered.as_slice().into(), ..to.clone() } };
-        self.lists.answered = answered;
+        let cohort = to.only(&answered);
+        self.attempt.answered = answered;
         Ok(cohort)
-    }
-
-    /// Asks the silent again in the same slot until everyone has answered; folds in cohort order.
-    fn insist(&mut self, slot: Slot, to: &Cohort, asks: Asks<'_, A::Ask>, hear: &mut Hear<'_, A::Reply>) -> Result<(), Abort> {
-        // Replies wait here from the first gap on; without loss nothing ever does.
-        let mut waiting: BTreeMap<usize, Answer<A::Reply>> = BTreeMap::new();
-        let mut due = 0;
-        let mut missing: Vec<usize> = (0..to.len()).collect();
-        for again in 0..=PATIENCE {
-            let ids: Vec<ClientId> = missing.iter().map(|&k| to.ids[k]).collect();
-            let own: Vec<A::Ask>;
-            let asks = match asks {
-                Asks::Same(ask) => Asks::Same(ask),
-                Asks::Each(all) if again == 0 => Asks::Each(all),
-                Asks::Each(all) => {
-                    own = missing.iter().map(|&k| all[k].clone()).collect();
-                    Asks::Each(&own)
-                }
-            };
-            if again > 0 {
-                (0..ids.len()).for_each(|k| self.ledger.book(Direction::Down, asks.at(k), 1));
-            }
-            let mut still = missing.iter().copied();
-            let mut silent = vec![];
-            let ledger = &mut *self.ledger;
-            self.fleet.exchange(slot, Wave { to: &ids, asks, heard: self.heard }, &mut |id, answer| {
-                for k in still.by_ref() {
-                    if to.ids[k] != id {
-                        silent.push(k);
-                        continue;
-                    }
-                    if k == due {
-                        hear(ledger, id, answer);
-                        due += 1;
-                    } else {
-                        waiting.insert(k, answer);
-                    }
-                    break;
-                }
-                while let Some(answer) = waiting.remove(&due) {
-                    hear(ledger, to.ids[due], answer);
-                    due += 1;
-                }
-            })?;
-            silent.extend(still);
-            missing = silent;
-            if missing.is_empty() {
-                return Ok(());
-            }
-        }
-        Err(Abort::Quorum { asked: to.len(), answered: to.len() - missing.len() })
-    }
-}
-
-/// Books an answer and folds it.
-type Hear<'a, R> = dyn FnMut(&mut Ledger, ClientId, Answer<R>) + 'a;
-
-/// What a round writes into.
-pub(crate) struct Books<'a, S> {
-    pub(crate) ledger: &'a mut Ledger,
-    pub(crate) heard: &'a mut Heard,
-    pub(crate) notes: &'a mut BTreeMap<Cow<'static, str>, f64>,
-    pub(crate) excluded: &'a mut Vec<Excluded>,
-    pub(crate) lists: &'a mut Lists,
-    pub(crate) before: &'a mut Option<S>,
-    pub(crate) vouched: &'a mut Option<bool>,
-}
-
-/// Lists that every round fills anew, in the memory of the last.
-#[derive(Default)]
-pub(crate) struct Lists {
-    /// What `heard` was, to undo a failed attempt.
-    undo: Vec<(ClientId, Option<Slot>)>,
-    /// Who answered the exchange under way.
-    answered: Vec<ClientId>,
-}
-
-impl Lists {
-    /// Who was heard in the round; somebody may be named twice.
-    pub(crate) fn heard(&self) -> impl Iterator<Item = ClientId> {
-        self.undo.iter().map(|(id, _)| *id)
-    }
-}
-
-/// The cohort of a whole roster.
-pub(crate) fn everyone(roster: &Roster) -> Cohort {
-    match roster {
-        Roster::Listed(ids) => Cohort::new(Arc::clone(ids)),
-        Roster::Counted(n) => Cohort::new((0..*n).map(ClientId).collect::<Arc<[_]>>()),
-        Roster::Unbounded => Cohort { unbounded: true, ..Cohort::new([]) },
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::algorithm::ClientId;
+use crate::cohort::Cohort;
 use crate::fleet::Roster;
 use crate::number::{Positive, Probability};
-use crate::round::Cohort;
 use crate::seed::{Purpose, Rng, Seed, Slot};
 use crate::study::Unsuitable;
 
@@ -44,6 +44,8 @@ pub(crate) struct Draw<'a> {
     pub(crate) seed: Seed,
     pub(crate) round: u64,
     pub(crate) there: &'a dyn Fn(ClientId) -> bool,
+    /// Is a client still asked at all?
+    pub(crate) may: &'a dyn Fn(ClientId) -> bool,
     pub(crate) rng: &'a mut Rng,
 }
 
@@ -65,12 +67,12 @@ impl Sampling {
     }
 
     pub(crate) fn draw(&self, from: Draw<'_>) -> Cohort {
-        let Draw { roster, everyone, seed, round, there, rng } = from;
+        let Draw { roster, everyone, seed, round, there, may, rng } = from;
         let ids = everyone.ids();
         let n = ids.len();
         match self {
             Sampling::Clients(count) | Sampling::Replacement(count) | Sampling::Passes(count) if *roster == Roster::Unbounded => {
-                counted((0..*count).map(|_| (ClientId(rng.next_u64() as u32), 1.0 / f64::from(*count))))
+                counted((0..*count).map(|_| (ClientId(rng.next_u64() as u32), 1.0 / f64::from(*count)))).filter(may)
             }
             // An unbounded roster has nobody to list: asking its cohort says so.
             _ if *roster == Roster::Unbounded => everyone.clone(),
@@ -163,9 +165,9 @@ mod tests {
 
     fn draw(how: &Sampling, n: u32, round: u64) -> Cohort {
         let roster = Roster::Counted(n);
-        let everyone = crate::round::everyone(&roster);
+        let everyone = crate::cohort::everyone(&roster, &crate::breach::Breaches::default());
         let rng = &mut Seed(5).server(round, 0);
-        how.draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(5), round, there: &|_| true, rng })
+        how.draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(5), round, there: &|_| true, may: &|_| true, rng })
     }
 
     fn read(text: &str) -> Sampling {
@@ -227,7 +229,7 @@ mod tests {
     fn a_cohort_is_filled_from_those_who_are_there_alike() {
         let (n, rounds) = (40, 20_000u64);
         let roster = Roster::Counted(n);
-        let everyone = crate::round::everyone(&roster);
+        let everyone = crate::cohort::everyone(&roster, &crate::breach::Breaches::default());
         // One in four is there: mostly more than half must be gone through, and the list of the rest is made.
         let there = |id: ClientId| id.0 % 4 == 1;
         let mut hits = vec![0u32; n as usize];
@@ -235,8 +237,15 @@ mod tests {
             hits.fill(0);
             for round in 1..=rounds {
                 let rng = &mut Seed(5).server(round, 0);
-                let cohort =
-                    Sampling::Clients(count).draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(5), round, there: &there, rng });
+                let cohort = Sampling::Clients(count).draw(Draw {
+                    roster: &roster,
+                    everyone: &everyone,
+                    seed: Seed(5),
+                    round,
+                    there: &there,
+                    may: &|_| true,
+                    rng,
+                });
                 assert!(cohort.len() == size && cohort.ids().is_sorted() && cohort.ids().iter().all(|&id| there(id)), "{cohort:?}");
                 cohort.ids().iter().for_each(|id| hits[id.0 as usize] += 1);
             }
@@ -253,10 +262,10 @@ mod tests {
         for how in all() {
             let cohorts = |seed: u64| -> Vec<Cohort> {
                 let roster = Roster::Counted(N);
-                let everyone = crate::round::everyone(&roster);
+                let everyone = crate::cohort::everyone(&roster, &crate::breach::Breaches::default());
                 let at = |round| {
                     let rng = &mut Seed(seed).server(round, 0);
-                    how.draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(seed), round, there: &|_| true, rng })
+                    how.draw(Draw { roster: &roster, everyone: &everyone, seed: Seed(seed), round, there: &|_| true, may: &|_| true, rng })
                 };
                 (1..30).map(at).collect()
             };

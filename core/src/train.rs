@@ -3,14 +3,18 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
-use crate::fleet::{Fleet, Heard, Look, Probe, Roster};
+use crate::breach::Breaches;
+use crate::cohort::{Everyone, everyone};
+use crate::fit::ReplyError;
+use crate::fleet::{Fleet, Heard, Look, Probe, Roster, Score};
 use crate::ledger::{Direction, Ledger};
 use crate::merit::{Merit, Tally};
 use crate::message::Wire;
-use crate::moment::{Heedless, Keeper, Moment, Next};
+use crate::moment::{Account, Heedless, Keeper, Moment, Next};
 use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
-use crate::round::{Abort, Books, Cohort, Lists, NotFinite, Round, Rules, everyone};
+use crate::round::{Attempt, NotFinite, Round, Rules};
 use crate::seed::{Purpose, Seed, Slot};
 use crate::study::Study;
 use crate::table::Table;
@@ -76,7 +80,7 @@ impl Plan {
 impl Plan {
     /// The clients a probe looks at: all, or a sample that is the same in every round and run.
     pub fn probed(&self, roster: &Roster) -> Vec<ClientId> {
-        let everyone = everyone(roster);
+        let everyone = everyone(roster, &Breaches::default());
         let ids = everyone.ids();
         let mut dice = Seed(0).fixed(ClientId(0), Purpose::Probe);
         match self.probe_clients {
@@ -171,7 +175,7 @@ pub fn train<A: Study>(
     fleet: &mut dyn Fleet<A>,
     sink: &mut dyn Sink,
 ) -> Result<Trained<A>, TrainError> {
-    train_from(algorithm, Moment::before(algorithm.server(start)), plan, fleet, sink, &mut Heedless)
+    train_from(algorithm, Moment::before(algorithm, start), plan, fleet, sink, &mut Heedless)
 }
 
 /// Goes on from a moment of a run as if nothing had happened since, and offers every later one to `keeper`. The clients
@@ -185,16 +189,16 @@ pub fn train_from<A: Study>(
     keeper: &mut dyn Keeper<A>,
 ) -> Result<Trained<A>, TrainError> {
     let roster = fleet.roster();
-    let everyone = everyone(&roster);
     let probed = algorithm.target().map_or_else(|| plan.probed(&roster), |target| vec![target]);
-    let (mut now, mut lists) = (from, Lists::default());
+    let (mut now, mut attempt) = (from, Attempt::new());
+    let mut everyone = Everyone::new(roster, &now.account.breaches);
     let mut outcome = Outcome::Finished;
     for index in now.next..=plan.rounds {
-        if let Some(end) = attempt_round(algorithm, plan, index, &everyone, fleet, &mut now, &mut lists)? {
+        if let Some(end) = attempt_round(algorithm, plan, index, &mut everyone, fleet, &mut now, &mut attempt)? {
             outcome = end;
             break;
         }
-        fleet.settled(&mut lists.heard(), &now.heard).map_err(|source| TrainError::Settle { round: index, source })?;
+        fleet.settled(&mut attempt.heard(), &now.account.heard).map_err(|source| TrainError::Settle { round: index, source })?;
         now.next = index + 1;
         if plan.rhythm != Rhythm::Never {
             tally(algorithm, &probed, &mut now);
@@ -202,16 +206,18 @@ pub fn train_from<A: Study>(
         let last = index == plan.rounds || algorithm.done(&now.server);
         if plan.rhythm.due(index, last) {
             let mut row =
-                measure(algorithm, plan, index, &probed, fleet, &now).map_err(|source| TrainError::Probe { round: index, source })?;
-            row.attempts = std::mem::take(&mut now.attempts);
-            row.excluded = std::mem::take(&mut now.excluded);
-            for (name, value) in std::mem::take(&mut now.notes) {
-                *now.spent.entry(name.to_string()).or_insert(0.0) += value;
+                measure(algorithm, plan, index, &probed, fleet, &mut now).map_err(|source| TrainError::Probe { round: index, source })?;
+            let account = &mut now.account;
+            row.attempts = std::mem::take(&mut account.attempts);
+            row.excluded = std::mem::take(&mut account.excluded);
+            row.breaches = account.breaches.take_events();
+            for (name, value) in std::mem::take(&mut account.notes) {
+                *account.spent.entry(name.to_string()).or_insert(0.0) += value;
                 row.notes.insert(name.into_owned(), value);
             }
             let kept = sink.row(&row).and_then(|()| merits(algorithm, plan.run, index, &probed, &mut now, sink));
             kept.map_err(|source| TrainError::Sink { round: index, source })?;
-            if let Some(end) = verdict(plan, &row, &now.spent) {
+            if let Some(end) = verdict(plan, &row, &now.account.spent) {
                 outcome = end;
                 break;
             }
@@ -228,12 +234,14 @@ pub fn train_from<A: Study>(
         if plan.pick {
             let (round, look) = (now.next, Look { pick: true, gradient: false, ..plan.look });
             let plan = Plan { look, reference: None, ..plan.clone() };
-            let row = measure(algorithm, &plan, round, &probed, fleet, &now).map_err(|source| TrainError::Probe { round, source })?;
+            let mut row =
+                measure(algorithm, &plan, round, &probed, fleet, &mut now).map_err(|source| TrainError::Probe { round, source })?;
+            row.breaches = now.account.breaches.take_events();
             sink.row(&row).map_err(|source| TrainError::Sink { round, source })?;
         }
         keeper.end(&now).map_err(|source| TrainError::Keep { round: now.next.saturating_sub(1), source })?;
     }
-    let Moment { server, heard, ledger, next, .. } = now;
+    let Moment { server, next, account: Account { heard, ledger, .. } } = now;
     Ok(Trained { server, heard, ledger, rounds: next.saturating_sub(1), outcome })
 }
 
@@ -241,16 +249,16 @@ pub fn train_from<A: Study>(
 fn tally<A: Study>(algorithm: &A, of: &[ClientId], now: &mut Moment<A>) {
     for (k, id) in of.iter().enumerate() {
         let Some(weights) = algorithm.merit(&now.server, *id) else { return };
-        if now.merits.len() == k {
-            now.merits.push(Tally::new());
+        if now.account.merits.len() == k {
+            now.account.merits.push(Tally::new());
         }
-        now.merits[k].add(&weights);
+        now.account.merits[k].add(&weights);
     }
 }
 
 /// Hands over who counted how much for whom since the last row.
 fn merits<A: Study>(algorithm: &A, run: usize, round: u64, of: &[ClientId], now: &mut Moment<A>, sink: &mut dyn Sink) -> io::Result<()> {
-    for (id, tally) in of.iter().zip(std::mem::take(&mut now.merits)) {
+    for (id, tally) in of.iter().zip(std::mem::take(&mut now.account.merits)) {
         if let Some(weights) = algorithm.merit(&now.server, *id) {
             sink.merit(&Merit::new(run, round, id.0, &weights).over(&tally))?;
         }
@@ -272,29 +280,37 @@ fn attempt_round<A: Algorithm>(
     algorithm: &A,
     plan: &Plan,
     index: u64,
-    everyone: &Cohort,
+    everyone: &mut Everyone,
     fleet: &mut dyn Fleet<A>,
     now: &mut Moment<A>,
-    lists: &mut Lists,
+    attempt: &mut Attempt<A::Server>,
 ) -> Result<Option<Outcome>, TrainError> {
-    for attempt in 0..plan.attempts {
-        now.attempts += 1;
-        // What was is kept until the method has decided: if the round fails, only the ledger remembers, since the bits were spent.
-        let (mut before, mut noted, mut excluded) = (Some(now.server.clone()), now.notes.clone(), now.excluded.clone());
-        let slot = Slot { round: index, attempt, exchange: 0 };
-        let (ledger, heard, mut vouched) = (&mut now.ledger, &mut now.heard, None);
-        let books = Books { ledger, heard, notes: &mut noted, excluded: &mut excluded, lists, before: &mut before, vouched: &mut vouched };
+    for tried in 0..plan.attempts {
+        let Moment { server, account, .. } = &mut *now;
+        account.attempts += 1;
+        everyone.renew(&account.breaches);
+        if let Some(nobody) = everyone.gone(&account.breaches) {
+            return Ok(Some(Outcome::Failed { round: index, reason: nobody.to_string() }));
+        }
+        let already = account.breaches.count_excluded();
+        // What was is kept until the method has decided: if the round fails, only the ledger and the breaches remember it, since
+        // the bits were spent.
+        attempt.begin(server.clone(), account);
+        let slot = Slot { round: index, attempt: tried, exchange: 0 };
         let rules = Rules { quorum: plan.quorum, not_finite: plan.not_finite };
-        let mut round = Round::new(slot, plan.seed, rules, everyone, fleet, books);
-        let server = &mut now.server;
+        let mut round = Round::new(algorithm, (slot, plan.seed, rules), &everyone.cohort, fleet, (account, attempt));
         let done = if index == 0 { algorithm.open(server, &mut round) } else { algorithm.round(server, &mut round) };
-        let again = attempt + 1 < plan.attempts && matches!(done, Err(Abort::Quorum { .. }));
+        // Another attempt may meet fewer losses, and does without those whom this one has excluded.
+        let excluded = account.breaches.count_excluded() > already;
+        let hope = matches!(done, Err(Abort::Quorum { .. })) || excluded && matches!(done, Err(Abort::Excluded { .. }));
+        let again = tried + 1 < plan.attempts && hope;
         if again {
-            round.roll_back();
+            attempt.roll_back(account);
         }
         let end = match done {
-            Ok(()) if vouched.unwrap_or_else(|| is_finite(&mut now.server)) => {
-                (now.notes, now.excluded) = (noted, excluded);
+            Ok(()) if attempt.vouched.unwrap_or_else(|| is_finite(server)) => {
+                (account.notes, account.excluded) = (std::mem::take(&mut attempt.notes), std::mem::take(&mut attempt.excluded));
+                attempt.before = None;
                 return Ok(None);
             }
             Ok(()) => Outcome::Diverged { round: index, client: None },
@@ -303,8 +319,8 @@ fn attempt_round<A: Algorithm>(
             Err(Abort::Store(source)) => return Err(TrainError::Store { round: index, source }),
             Err(fatal) => Outcome::Failed { round: index, reason: fatal.to_string() },
         };
-        if let Some(server) = before {
-            now.server = server;
+        if let Some(before) = attempt.before.take() {
+            *server = before;
         }
         if !again {
             return Ok(Some(end));
@@ -325,20 +341,27 @@ fn measure<A: Study>(
     round: u64,
     to: &[ClientId],
     fleet: &mut dyn Fleet<A>,
-    now: &Moment<A>,
+    now: &mut Moment<A>,
 ) -> Result<Row, Abort> {
     let mut table = Table::default();
-    let shared = |id: ClientId| algorithm.shared(&now.server, id);
+    let Moment { server, account, .. } = now;
+    let Account { model, heard, ledger, breaches, .. } = account;
+    // A score whose vectors are no models is a breach like a reply that does not fit, and as good as none.
+    let mut add = |table: &mut Table, id: ClientId, score: Score| match score.fits(*model) {
+        Ok(()) => table.add(score),
+        Err(misfit) => breaches.add(round, id, ReplyError::Misfit { kind: "Score", misfit }.to_string()),
+    };
+    let shared = |id: ClientId| algorithm.shared(server, id);
     let reference = plan.reference.as_ref().and_then(|r| r.x.as_ref());
-    let probe = Probe { round, to, shared: &shared, heard: &now.heard, look: plan.look, reference };
+    let probe = Probe { round, to, shared: &shared, heard, look: plan.look, reference };
     if !to.is_empty() {
-        fleet.probe(&probe, &mut |_, score| table.add(score))?;
+        fleet.probe(&probe, &mut |id, score| add(&mut table, id, score))?;
     }
     let mut metrics = table.finish();
     if !plan.unseen.is_empty() && algorithm.target().is_none() {
         let mut table = Table::default();
         let unseen = Probe { to: &plan.unseen, look: Look { gradient: false, model: false, ..plan.look }, reference: None, ..probe };
-        fleet.probe(&unseen, &mut |_, score| table.add(score))?;
+        fleet.probe(&unseen, &mut |id, score| add(&mut table, id, score))?;
         metrics.extend(table.finish().into_iter().map(|(name, value)| (format!("unseen.{name}"), value)));
     }
     let x = shared(ClientId(0));
@@ -348,15 +371,15 @@ fn measure<A: Study>(
     if let (Some(reference), Some(loss)) = (&plan.reference, metrics.get("loss")) {
         metrics.insert("gap".into(), loss - reference.value);
     }
-    let (up, down) = (now.ledger.total(Direction::Up), now.ledger.total(Direction::Down));
+    let (up, down) = (ledger.total(Direction::Up), ledger.total(Direction::Down));
     Ok(Row {
         run: plan.run,
         round,
         metrics,
         bits: UpDown::bits(up, down),
         bytes: UpDown::bytes(up, down),
-        gradients: now.ledger.gradients,
-        deployed: (now.ledger.nanoseconds > 0).then_some(now.ledger.nanoseconds as f64 / 1e9),
+        gradients: ledger.gradients,
+        deployed: (ledger.nanoseconds > 0).then_some(ledger.nanoseconds as f64 / 1e9),
         ..Row::default()
     })
 }

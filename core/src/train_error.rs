@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::round::Abort;
+use crate::abort::Abort;
 use crate::store::StoreError;
 
 /// The loop itself could not go on; everything already handed to the sink is safe.

@@ -3,6 +3,7 @@
 //! A client of a 10,000 × 500 model whose texts use sixty words changes sixty rows. Sent, summed and
 //! applied as rows it costs sixty rows.
 
+use crate::fit::{Misfit, ModelShape};
 use crate::loops::add_scaled;
 use crate::message::{Reader, Wire, WireError};
 use crate::vector::{Precision, Vector};
@@ -53,8 +54,27 @@ impl RowUpdate {
     fn is_sound(&self) -> bool {
         let ascending = self.rows.windows(2).all(|w| w[0] < w[1]);
         let Some(&last) = self.rows.last() else { return self.values.is_empty() };
+        ascending && self.reaches(last)
+    }
+
+    /// Are all rows of one width, and does the last one lie inside the model?
+    fn reaches(&self, last: u32) -> bool {
         let width = self.width();
-        ascending && width * self.rows.len() == self.values.len() && (last as usize + 1) * width <= self.dim
+        let end = (last as usize).checked_add(1).and_then(|rows| rows.checked_mul(width));
+        width * self.rows.len() == self.values.len() && end.is_some_and(|end| end <= self.dim)
+    }
+
+    /// Are these rows of such a model? That they ascend was seen to when they were made or decoded.
+    fn fits(&self, model: ModelShape) -> Result<(), Misfit> {
+        if self.dim != model.dim {
+            return Err(Misfit::Length { got: self.dim, expected: model.dim });
+        }
+        let precision = self.values.precision();
+        if precision != model.precision {
+            return Err(Misfit::Precision { got: precision, expected: model.precision });
+        }
+        let inside = self.rows.last().map_or(self.values.is_empty(), |&last| self.reaches(last));
+        if inside { Ok(()) } else { Err(Misfit::Unsound("rows that do not fit the model")) }
     }
 
     /// Numbers in a row.
@@ -81,6 +101,14 @@ impl Update {
         match self {
             Update::Dense(v) => v.len(),
             Update::Rows(r) => r.dim,
+        }
+    }
+
+    /// Is this a change of such a model?
+    pub fn fits(&self, model: ModelShape) -> Result<(), Misfit> {
+        match self {
+            Update::Dense(v) => v.fits(model),
+            Update::Rows(r) => r.fits(model),
         }
     }
 

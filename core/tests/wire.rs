@@ -4,7 +4,10 @@
 
 use std::borrow::Cow;
 
-use motet_core::{Answer, Heard, Kept, Ledger, Look, Mean, Precision, Reader, RowUpdate, Score, Slot, Update, Vector, Wire, Work};
+use motet_core::{
+    Answer, Heard, Kept, Ledger, Look, Mean, ModelShape, Precision, Reader, ReplyError, RowUpdate, Score, Slot, Update, Vector, Wire, Work,
+    whole,
+};
 use proptest::prelude::*;
 
 fn encoded(value: &impl Wire) -> Vec<u8> {
@@ -130,6 +133,46 @@ proptest! {
         few.add_update(2.0, &update);
         all.add(2.0, &dense);
         prop_assert_eq!(few.finish(), all.finish());
+    }
+
+    /// What fits a model can be added to it; what does not is told by what is wrong with it, and nobody panics.
+    #[test]
+    fn what_fits_can_be_added((dim, update) in row_update(), sent in 0usize..40, wide in any::<bool>()) {
+        let precision = if wide { Precision::F64 } else { Precision::F32 };
+        for update in [update, Update::Dense(Vector::zeros(sent, precision))] {
+            for (dim, precision) in [(dim, Precision::F64), (dim + 1, Precision::F64), (dim - 1, Precision::F64), (dim, Precision::F32), (sent, precision)] {
+                let model = ModelShape { dim, precision };
+                let (fits, mut mean) = (update.fits(model), Mean::like(&Vector::zeros(dim, precision)));
+                let narrow = match &update { Update::Dense(v) => v.precision(), Update::Rows(r) => r.values().precision() };
+                prop_assert_eq!(fits.is_ok(), update.dim() == dim && narrow == precision);
+                if fits.is_ok() {
+                    mean.add_update(1.0, &update);
+                    prop_assert_eq!(mean.finish().len(), dim);
+                }
+            }
+        }
+    }
+
+    /// Rows whose numbers were changed behind their back are found out.
+    #[test]
+    fn rows_of_another_length_do_not_fit((dim, mut update) in row_update(), longer in 1usize..9) {
+        let model = ModelShape { dim, precision: Precision::F64 };
+        let Update::Rows(rows) = &update else { unreachable!("row updates have rows") };
+        let (count, was) = (rows.rows().len(), rows.values().len());
+        update.vectors(&mut |v| *v = Vector::zeros(v.len() + longer, Precision::F64));
+        let inside = count > 0 && (was + longer) % count == 0 && {
+            let Update::Rows(rows) = &update else { unreachable!("row updates have rows") };
+            (*rows.rows().last().unwrap() as usize + 1) * ((was + longer) / count) <= dim
+        };
+        prop_assert_eq!(update.fits(model).is_ok(), inside);
+    }
+
+    #[test]
+    fn every_byte_of_a_message_is_used(sent in vector(), more in prop::collection::vec(any::<u8>(), 1..5)) {
+        let mut bytes = encoded(&sent);
+        prop_assert!(whole::<Vector>(&bytes).is_ok());
+        bytes.extend(&more);
+        prop_assert!(matches!(whole::<Vector>(&bytes), Err(ReplyError::LeftOver(left)) if left == more.len()));
     }
 }
 

@@ -14,13 +14,14 @@ const TABLE: &[(&str, &[&str])] = &[
     ("core", &["macros"]),
     ("methods", &["core"]),
     ("nn", &["core"]),
-    ("problems", &["core", "nn"]),
+    ("records", &["core"]),
+    ("problems", &["core", "nn", "records"]),
     ("runtime", &["core"]),
-    ("report", &["core"]),
+    ("report", &["core", "records"]),
     ("theory", &[]),
-    ("motet", &["core", "methods", "nn", "problems", "runtime", "report", "theory"]),
+    ("motet", &["core", "methods", "nn", "problems", "records", "runtime", "report", "theory"]),
     ("cli", &["motet"]),
-    ("conformance", &["core", "methods", "nn", "problems", "runtime", "report", "motet"]),
+    ("conformance", &["core", "methods", "nn", "problems", "records", "runtime", "report", "motet"]),
 ];
 
 /// What the pure crates may take from outside: serialisation, errors and a counter-based generator.

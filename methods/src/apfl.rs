@@ -18,12 +18,13 @@
 //! whatever w is: what is learnt together matters only on the way there. αᵢ = 0 is FedAvg.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Deployment, Fraction, PerClient, Positive, Round, Sampling, Site, Study, Unsuitable, Vector, wire,
+    Abort, Addend, Algorithm, ClientId, Deployment, Fraction, Misfit, ModelShape, PerClient, Positive, Round, Sampling, Site, Study,
+    Unsuitable, Vector, wire,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, alpha_suits, average};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Adaptive mixtures.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -50,6 +51,7 @@ pub struct Apfl {
 impl Method for Apfl {
     const CARD: Card = Card {
         name: "apfl",
+        reads: Reads::Sums,
         about: "mixtures of the shared model and one of the client's own, both trained at once",
         paper: "Deng, Kamani, Mahdavi 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -84,7 +86,7 @@ impl Algorithm for Apfl {
 
     fn round(&self, w: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *w = average(w, &cohort, Weights::Uniform, round)?; // line 7
+        *w = average(w, &cohort, round)?; // line 7
         Ok(())
     }
 
@@ -104,6 +106,14 @@ impl Algorithm for Apfl {
             w.axpy(-*self.step, &h); // line 6
         });
         Trained::new(w, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Trained) -> Option<Addend<'r>> {
+        Some(reply.addend(Weights::Uniform))
     }
 
     fn shared<'a>(&self, w: &'a Vector, _: ClientId) -> &'a Vector {

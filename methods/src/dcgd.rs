@@ -19,14 +19,14 @@
 //! gradient seen, which no single round can be held against.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Deployment, Facts, Fraction, PerClient, Positive, Promise, Rate, Round, Site, Study, Unsuitable, Vector,
-    wire,
+    Abort, Algorithm, ClientId, Deployment, Facts, Fraction, Misfit, ModelShape, PerClient, Positive, Promise, Rate, Round, Site, Study,
+    Unsuitable, Vector, wire,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
 use crate::parts::{Ask, Curvatures, Iterates, Mixed, Mixture, Regime, Reply, Solve, Start, gather, introduce};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Distributed compressed gradient descent.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -57,6 +57,7 @@ fn theory() -> Rate<Positive> {
 impl Method for Dcgd {
     const CARD: Card = Card {
         name: "dcgd",
+        reads: Reads::Single,
         about: "FLIX with compressed gradients (alpha = 1: compressed gradient descent)",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -136,6 +137,10 @@ impl Algorithm for Dcgd {
                 Reply::Compressed { packed }
             }
         }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.compressor.of(from), from, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

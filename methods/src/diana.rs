@@ -26,14 +26,14 @@
 //! the gradients seen, which no single round can be held against.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Deployment, Facts, Fraction, PerClient, Positive, Promise, Rate, Round, Site, Study, Unsuitable, Vector,
-    wire,
+    Abort, Algorithm, ClientId, Deployment, Facts, Fraction, Misfit, ModelShape, PerClient, Positive, Promise, Rate, Round, Site, Study,
+    Unsuitable, Vector, wire,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
 use crate::parts::{Ask, Curvatures, Iterates, Mixed, Mixture, Regime, Reply, Solve, Start, gather, introduce};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Compressed differences to remembered gradients.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -81,6 +81,7 @@ fn theory() -> Rate<Positive> {
 impl Method for Diana {
     const CARD: Card = Card {
         name: "diana",
+        reads: Reads::Single,
         about: "FLIX with compressed differences to remembered gradients: converges where dcgd has a floor",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022; Mishchenko et al. 2019",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -180,11 +181,10 @@ impl Algorithm for Diana {
         let (mut g, mut differences, h) = (s.h.clone(), s.h.zeros_like(), &mut s.h);
         let common = self.common_beta(dim);
         let answered = gather(&self.compressor, &sharing, &s.at.x, round, |id, sent| {
-            sent.add_to(1.0, &mut differences)?;
+            sent.add_to(1.0, &mut differences);
             if common.is_none() {
-                sent.add_to(self.beta(id, dim) / n, h)?; // line 7
+                sent.add_to(self.beta(id, dim) / n, h); // line 7
             }
-            Ok(())
         })?;
         if let Some(beta) = common {
             h.axpy(beta / n, &differences); // line 7, all at once
@@ -210,6 +210,10 @@ impl Algorithm for Diana {
                 Reply::Compressed { packed: compressor.compress_into(&difference, &key, &mut site.rng, beta, h) } // lines 4 and 5
             }
         }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.compressor.of(from), from, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

@@ -13,11 +13,14 @@
 //! vᵢ starts at the first x that the client hears. λ = 0 ends at pure local models, large λ at the shared one. Personal
 //! models are never sent: the shared one, and the messages, are those of FedAvg.
 
-use motet_core::{Abort, Algorithm, ClientId, Deployment, NonNegative, Positive, Round, Sampling, Site, Study, Unsuitable, Vector};
+use motet_core::{
+    Abort, Addend, Algorithm, ClientId, Deployment, Misfit, ModelShape, NonNegative, Positive, Round, Sampling, Site, Study, Unsuitable,
+    Vector,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// A personal model beside the shared one.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -50,6 +53,7 @@ pub struct Ditto {
 impl Method for Ditto {
     const CARD: Card = Card {
         name: "ditto",
+        reads: Reads::Sums,
         about: "federated averaging, and beside it a personal model held near the shared one",
         paper: "Li, Hu, Beirami, Smith 2021",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -75,7 +79,7 @@ impl Algorithm for Ditto {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, self.weights, round)?; // line 4
+        *x = average(x, &cohort, round)?; // line 4
         Ok(())
     }
 
@@ -94,6 +98,14 @@ impl Algorithm for Ditto {
             g.axpy(-*self.lambda, x);
         });
         Trained::new(y, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Trained) -> Option<Addend<'r>> {
+        Some(reply.addend(self.weights))
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

@@ -21,13 +21,14 @@
 //! line 5, so that nothing is applied twice. An unbiased compressor is divided by 1 + ω.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Deployment, Fraction, PerClient, Positive, Rate, Round, Site, Study, Unsuitable, Vector, wire,
+    Abort, Algorithm, ClientId, Deployment, Fraction, Misfit, ModelShape, PerClient, Positive, Rate, Round, Site, Study, Unsuitable,
+    Vector, wire,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
 use crate::parts::{Ask, Mixture, Reply, Solve, Start, gather, introduce};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Classic error feedback.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -55,6 +56,7 @@ fn theory() -> Rate<Positive> {
 impl Method for Ef {
     const CARD: Card = Card {
         name: "ef",
+        reads: Reads::Single,
         about: "FLIX with biased compressors (top-k): what was not sent is added to the next gradient",
         paper: "Seide et al. 2014; Stich, Cordonnier, Jaggi 2018",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -121,11 +123,14 @@ impl Algorithm for Ef {
                 let (compressor, key) = (self.compressor.of(site.id), turn.of(site.id));
                 e.axpy(1.0, &mixture.gradient(x, site));
                 let packed = compressor.compress(e, &key, &mut site.rng); // line 3
-                let moved = compressor.opened(&packed, &key, e.len()).add_to(-compressor.contracting(e.len()), e); // line 4
-                moved.expect("what a compressor packs it can open");
+                compressor.opened(&packed, &key, e.len()).add_to(-compressor.contracting(e.len()), e); // line 4
                 Reply::Compressed { packed }
             }
         }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.compressor.of(from), from, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

@@ -19,13 +19,14 @@
 //! paper bounds an average of gradients for this step, and nothing that a single round could be held against.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Deployment, Fraction, PerClient, Positive, Rate, Round, Site, Study, Unsuitable, Vector, wire,
+    Abort, Algorithm, ClientId, Deployment, Fraction, Misfit, ModelShape, PerClient, Positive, Rate, Round, Site, Study, Unsuitable,
+    Vector, wire,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
 use crate::parts::{Ask, Mixture, Reply, Solve, Start, gather, introduce};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Error feedback by differences.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -53,6 +54,7 @@ fn theory() -> Rate<Positive> {
 impl Method for Ef21 {
     const CARD: Card = Card {
         name: "ef21",
+        reads: Reads::Single,
         about: "FLIX with biased compressors (top-k) made to converge by remembered gradients",
         paper: "Richtárik, Sokolov, Fatkhullin 2021",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -108,7 +110,7 @@ impl Algorithm for Ef21 {
         }
         let g = &mut s.g;
         gather(&self.compressor, &sharing, &s.x, round, |id, sent| {
-            sent.add_to(self.compressor.of(id).contracting(dim) / n, g) // line 4
+            sent.add_to(self.compressor.of(id).contracting(dim) / n, g); // line 4
         })?;
         s.x.axpy(-s.step, &s.g); // line 5
         Ok(())
@@ -127,6 +129,10 @@ impl Algorithm for Ef21 {
                 Reply::Compressed { packed: compressor.compress_into(&difference, &key, &mut site.rng, scale, g) } // line 3
             }
         }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.compressor.of(from), from, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

@@ -22,7 +22,7 @@ use crate::parts::questions::{Ask, Places, Reply};
 use crate::parts::{
     BatchSize, Clip, Gradients, Simplex, Weighed, cosine, one_target, own_gradient, simplex_of, target_suits, weighs_for_one_target,
 };
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Weights by angles.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -65,6 +65,7 @@ fn five() -> Positive {
 impl Method for FedAdp {
     const CARD: Card = Card {
         name: "fedadp",
+        reads: Reads::Single,
         about: "gradients weighted by their angle to the target's (or to the mean)",
         paper: "Wu, Wang 2021",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

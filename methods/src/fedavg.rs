@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule};
 use crate::parts::{Schedule, Weights};
-use crate::registry::Card;
+use crate::registry::{Card, Reads};
 
 /// FedAvg.
 pub type Fedavg = Family<Settings>;
@@ -40,6 +40,7 @@ fn one_pass() -> Amount {
 impl Preset for Settings {
     const CARD: Card = Card {
         name: "fedavg",
+        reads: Reads::Sums,
         about: "each client trains for some epochs, the server averages the models",
         paper: "McMahan, Moore, Ramage, Hampson, Agüera y Arcas 2017",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

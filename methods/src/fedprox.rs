@@ -12,11 +12,14 @@
 //! that of the Moreau envelopes, not the minimiser of 1/n Σ fᵢ. μ = 0 is FedAvg. The paper draws clients by their
 //! numbers of examples and averages plainly; drawing plainly and weighing by examples (`weights`) has the same mean.
 
-use motet_core::{Abort, Algorithm, ClientId, Deployment, NonNegative, Positive, Round, Sampling, Site, Study, Unsuitable, Vector};
+use motet_core::{
+    Abort, Addend, Algorithm, ClientId, Deployment, Misfit, ModelShape, NonNegative, Positive, Round, Sampling, Site, Study, Unsuitable,
+    Vector,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Federated averaging with a proximal term.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -43,6 +46,7 @@ pub struct Fedprox {
 impl Method for Fedprox {
     const CARD: Card = Card {
         name: "fedprox",
+        reads: Reads::Sums,
         about: "federated averaging whose clients are held near the shared model by a proximal term (mu = 0: FedAvg)",
         paper: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -65,7 +69,7 @@ impl Algorithm for Fedprox {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, self.weights, round)?; // line 3
+        *x = average(x, &cohort, round)?; // line 3
         Ok(())
     }
 
@@ -77,6 +81,14 @@ impl Algorithm for Fedprox {
             g.axpy(-*self.mu, x);
         });
         Trained::new(y, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Trained) -> Option<Addend<'r>> {
+        Some(reply.addend(self.weights))
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

@@ -13,11 +13,13 @@
 //! On a quadratic, line 4 with whole gradients is the mixture (I − J) xᵢ* + J x with J = (I − t Aᵢ)^H: FLIX replaces the
 //! matrix J by a number. Tuning uses the client's training data and is never booked: it happens once, after the run.
 
-use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Sampling, Site, Study, Unsuitable, Vector};
+use motet_core::{
+    Abort, Addend, Algorithm, ClientId, Deployment, Misfit, ModelShape, Positive, Round, Sampling, Site, Study, Unsuitable, Vector,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Federated averaging, then local steps.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -47,6 +49,7 @@ pub struct Finetune {
 impl Method for Finetune {
     const CARD: Card = Card {
         name: "finetune",
+        reads: Reads::Sums,
         about: "federated averaging, and local steps from the shared model before it is deployed",
         paper: "the baseline of every comparison; Gasanov, Khaled, Horváth, Richtárik 2022, Proposition 1",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -69,7 +72,7 @@ impl Algorithm for Finetune {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, self.weights, round)?; // line 3
+        *x = average(x, &cohort, round)?; // line 3
         Ok(())
     }
 
@@ -78,6 +81,14 @@ impl Algorithm for Finetune {
         let mut y = x.clone();
         local.descend(site, &mut y, |_, _| {}); // line 2
         Trained::new(y, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Trained) -> Option<Addend<'r>> {
+        Some(reply.addend(self.weights))
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

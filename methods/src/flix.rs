@@ -16,13 +16,13 @@
 //! that depends on x: they are never asked and deploy xᵢ*.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Cohort, Deployment, Facts, Fraction, Mean, OutOfRange, PerClient, Positive, Promise, Rate, Round, Site,
-    Study, Unsuitable, Vector, message, wire,
+    Abort, Addend, Algorithm, ClientId, Cohort, Deployment, Facts, Fraction, Misfit, ModelShape, OutOfRange, PerClient, Positive, Promise,
+    Rate, Round, Site, Study, Unsuitable, Vector, message, wire,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Mixed, Solve, Start, alpha_suits};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// FLIX by distributed gradient descent.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -48,6 +48,7 @@ fn theory() -> Rate<Positive> {
 impl Method for Flix {
     const CARD: Card = Card {
         name: "flix",
+        reads: Reads::Sums,
         about: "mixtures of a shared model and local optima, by distributed gradient descent (alpha = 1: plain GD)",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -139,26 +140,18 @@ impl Algorithm for Flix {
             return Ok(());
         }
         let n = round.everyone().len() as f64;
-        let (mut average, mut unknown) = (Mean::like(&s.x), false);
         let sharing = self.sharing(round);
-        let mut curvature = 0.0;
-        let answered = round.ask(&sharing, Ask::Introduce { optimum: self.start == Start::OneShot }, |_, reply| {
-            let Reply::Introduction { curvature: Some(c), optimum } = reply else { return unknown = true };
-            curvature += c;
-            if let Some(optimum) = optimum {
-                average.add(c, &optimum); // line 3
-            }
-        })?;
-        if unknown {
+        let sum = round.sum(&sharing, Ask::Introduce { optimum: self.start == Start::OneShot }, |_| 1.0)?;
+        if sum.numbers[0] > 0.0 {
             return Err(Abort::Unsuited("the model does not know its smoothness: give step as a number and another start".into()));
         }
         s.step = match self.step {
             Rate::Given(step) => *step,
             // Line 2 sums over everyone: those who stayed silent count as those who answered do on average.
-            Rate::Theory => n / (curvature * (sharing.len() as f64 / answered.len() as f64)),
+            Rate::Theory => n / (sum.weight * (sharing.len() as f64 / sum.answered.len() as f64)),
         };
         if self.start == Start::OneShot {
-            s.x = average.finish();
+            s.x = sum.mean(); // line 3
         }
         Ok(())
     }
@@ -168,15 +161,10 @@ impl Algorithm for Flix {
         if sharing.is_empty() {
             return Ok(());
         }
-        let mut mean = Mean::like(&s.x);
-        round.ask(&sharing, Ask::Differentiate { x: s.x.clone() }, |_, reply| {
-            if let Reply::Gradient { g } = reply {
-                mean.add(1.0, &g);
-            }
-        })?;
+        let sum = round.sum(&sharing, Ask::Differentiate { x: s.x.clone() }, |_| 1.0)?;
         // Line 4 divides by n: those with αᵢ = 0 count there, though their gradient is zero.
         let part = sharing.len() as f64 / round.everyone().len() as f64;
-        s.x.axpy(-s.step * part, &mean.finish());
+        s.x.axpy(-s.step * part, &sum.mean());
         Ok(())
     }
 
@@ -193,6 +181,28 @@ impl Algorithm for Flix {
                 g.scale(alpha); // the αᵢ of line 4: the chain rule
                 Reply::Gradient { g }
             }
+        }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, reply) {
+            (Ask::Introduce { optimum: wanted }, Reply::Introduction { curvature, optimum }) => {
+                Misfit::of_constant("curvature", *curvature)?;
+                Misfit::of_optional(optimum.as_ref(), *wanted, model)
+            }
+            (Ask::Differentiate { .. }, Reply::Gradient { g }) => g.fits(model),
+            _ => Err(Misfit::Variant),
+        }
+    }
+
+    fn addend<'r>(&self, reply: &'r Reply) -> Option<Addend<'r>> {
+        match reply {
+            // Σ cᵢ is the sum's weight; the number counts those who do not know theirs.
+            Reply::Introduction { curvature, optimum } => {
+                let known = Addend::counting(curvature.unwrap_or(0.0)).plain(f64::from(u8::from(curvature.is_none())));
+                Some(optimum.iter().fold(known, Addend::vector))
+            }
+            Reply::Gradient { g } => Some(Addend::counting(1.0).vector(g)),
         }
     }
 

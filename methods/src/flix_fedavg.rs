@@ -22,13 +22,13 @@
 use std::num::NonZeroU32;
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Deployment, Fraction, Mean, PerClient, Positive, Rate, Round, Sampling, Site, Study, Unsuitable, Vector,
-    message, wire,
+    Abort, Addend, Algorithm, ClientId, Deployment, Fraction, Misfit, ModelShape, PerClient, Positive, Rate, Round, Sampling, Site, Study,
+    Unsuitable, Vector, message, wire,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, Direction, LocalSteps, Momenta, Optimiser, Solve, Start, Walk, Weights, alpha_suits};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// FLIX by local epochs.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -76,6 +76,7 @@ fn replace() -> Optimiser {
 impl Method for FlixFedavg {
     const CARD: Card = Card {
         name: "flix-fedavg",
+        reads: Reads::Sums,
         about: "FLIX with epochs of local training on the mixture and any server optimiser (alpha = 1: FedAvg, FedOpt)",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022; McMahan et al. 2017",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -129,12 +130,9 @@ impl Algorithm for FlixFedavg {
 
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling).filter(|id| self.share(id) > 0.0); // line 2
-        let mut mean = Mean::like(&s.x);
-        round.ask(&cohort, Improve { x: s.x.clone() }, |id, Improvement { delta, examples }| {
-            mean.add(cohort.weight(id) * self.weights.of(examples), &delta); // line 5
-        })?;
-        if let (Rate::Given(step), true) = (self.optimiser.step(), mean.weight() > 0.0) {
-            round.vouch(self.optimiser.apply(&mut s.x, &mean.average(), *step, &mut s.momenta));
+        let sum = round.sum(&cohort, Improve { x: s.x.clone() }, |id| cohort.weight(id))?; // line 5
+        if let (Rate::Given(step), true) = (self.optimiser.step(), sum.weight > 0.0) {
+            round.vouch(self.optimiser.apply(&mut s.x, &sum.average(), *step, &mut s.momenta));
         }
         Ok(())
     }
@@ -154,6 +152,14 @@ impl Algorithm for FlixFedavg {
         });
         let samples = site.train.samples();
         Improvement { delta: Vector::diff(x, &y), examples: u32::try_from(samples).unwrap_or(u32::MAX) } // line 4
+    }
+
+    fn fits(&self, _: &Improve, reply: &Improvement, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.delta.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Improvement) -> Option<Addend<'r>> {
+        Some(Addend::counting(self.weights.of(reply.examples)).vector(&reply.delta))
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

@@ -18,13 +18,13 @@
 //! round in which nobody is asked changes nothing.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Deployment, Facts, Fraction, Mean, PerClient, Promise, Rate, Round, Rows, Sampling, Site, Study,
-    Unsuitable, Vector, message, wire,
+    Abort, Addend, Algorithm, ClientId, Deployment, Facts, Fraction, Misfit, ModelShape, PerClient, Promise, Rate, Round, Rows, Sampling,
+    Site, Study, Unsuitable, Vector, message, wire,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{BatchSize, Decay, Mixed, Momenta, Optimiser, Plateau, Schedule, Solve, Start, alpha_suits, rows};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// FLIX by stochastic gradients.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -59,6 +59,7 @@ fn plain() -> Optimiser {
 impl Method for FlixSgd {
     const CARD: Card = Card {
         name: "flix-sgd",
+        reads: Reads::Sums,
         about: "FLIX with sampled clients, mini-batches and any server optimiser",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -150,41 +151,29 @@ impl Algorithm for FlixSgd {
             return Ok(());
         }
         let sharing = round.everyone().filter(|id| self.share(id) > 0.0);
-        let (mut mean, mut unknown, mut curvature) = (Mean::like(&s.x), false, 0.0);
-        let answered = round.ask(&sharing, Ask::Introduce { optimum: average }, |_, reply| {
-            let Reply::Introduction { curvature: Some(c), optimum } = reply else { return unknown = true };
-            curvature += c;
-            if let Some(optimum) = optimum {
-                mean.add(c, &optimum);
-            }
-        })?;
-        if unknown {
+        let sum = round.sum(&sharing, Ask::Introduce { optimum: average }, |_| 1.0)?;
+        if sum.numbers[0] > 0.0 {
             return Err(Abort::Unsuited("the model does not know its smoothness: give step as a number and another start".into()));
         }
         // Those who stayed silent count as those who answered do on average.
-        let part = sharing.len() as f64 / (answered.len().max(1) * round.everyone().len().max(1)) as f64;
+        let part = sharing.len() as f64 / (sum.answered.len().max(1) * round.everyone().len().max(1)) as f64;
         s.step = match self.optimiser.step() {
             Rate::Given(step) => *step,
-            Rate::Theory => self.optimiser.theory(curvature * part).unwrap_or(f64::NAN),
+            Rate::Theory => self.optimiser.theory(sum.weight * part).unwrap_or(f64::NAN),
         };
-        if average && mean.weight() > 0.0 {
-            s.x = mean.finish();
+        if average && sum.weight > 0.0 {
+            s.x = sum.mean();
         }
         Ok(())
     }
 
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling).filter(|id| self.share(id) > 0.0); // line 3
-        let (mut q, mut loss, x) = (s.x.zeros_like(), 0.0, s.x.clone());
+        let x = s.x.clone();
         let ask = if self.decay.is_some() { Ask::Assess { x } } else { Ask::Differentiate { x } };
-        let answered = round.ask(&cohort, ask, |id, reply| match reply {
-            Reply::Introduction { .. } => {}
-            Reply::Gradient { g } => q.axpy(cohort.weight(id), &g), // line 5
-            Reply::Assessed { g, loss: own } => {
-                q.axpy(cohort.weight(id), &g);
-                loss += cohort.weight(id) * own;
-            }
-        })?;
+        let sum = round.sum(&cohort, ask, |id| cohort.weight(id))?; // line 5
+        let (answered, loss) = (sum.answered.clone(), sum.numbers[0]);
+        let mut q = sum.total();
         if answered.is_empty() {
             return Ok(());
         }
@@ -221,6 +210,29 @@ impl Algorithm for FlixSgd {
                     Some(loss) => Reply::Assessed { g, loss },
                 }
             }
+        }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, reply) {
+            (Ask::Introduce { optimum: wanted }, Reply::Introduction { curvature, optimum }) => {
+                Misfit::of_constant("curvature", *curvature)?;
+                Misfit::of_optional(optimum.as_ref(), *wanted, model)
+            }
+            (Ask::Differentiate { .. }, Reply::Gradient { g }) | (Ask::Assess { .. }, Reply::Assessed { g, .. }) => g.fits(model),
+            _ => Err(Misfit::Variant),
+        }
+    }
+
+    fn addend<'r>(&self, reply: &'r Reply) -> Option<Addend<'r>> {
+        match reply {
+            // Σ cᵢ is the sum's weight; the number counts those who do not know theirs.
+            Reply::Introduction { curvature, optimum } => {
+                let known = Addend::counting(curvature.unwrap_or(0.0)).plain(f64::from(u8::from(curvature.is_none())));
+                Some(optimum.iter().fold(known, Addend::vector))
+            }
+            Reply::Gradient { g } => Some(Addend::counting(1.0).vector(g)),
+            Reply::Assessed { g, loss } => Some(Addend::counting(1.0).vector(g).number(*loss)),
         }
     }
 

@@ -9,7 +9,7 @@ use motet_core::{Fraction, PerClient};
 use serde::{Deserialize, Serialize};
 
 use crate::registry::Card;
-use crate::scafflix::{Family, Kind, Steps};
+use crate::scafflix::{Family, Kind, READS, Steps};
 
 /// i-Scaffnew has no parameters of its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, motet_core::Documented)]
@@ -18,6 +18,7 @@ pub struct Individual {}
 impl Kind for Individual {
     const CARD: Card = Card {
         name: "i-scaffnew",
+        reads: READS,
         about: "Scaffnew with a stepsize of its own for every client (Scafflix with alpha = 1)",
         paper: "Yi, Condat, Richtárik 2023",
         parameters: <Family<Self> as motet_core::Documented>::PARAMETERS,

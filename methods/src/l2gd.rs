@@ -18,13 +18,13 @@
 //! neighbourhood of the minimiser, the smaller the step the smaller. Everyone takes part in every round.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Deployment, Mean, NonNegative, Positive, Probability, Rate, Round, Site, Study, Unsuitable, Vector,
-    message, wire,
+    Abort, Addend, Algorithm, ClientId, Deployment, Misfit, ModelShape, NonNegative, Positive, Probability, Rate, Round, Site, Study,
+    Unsuitable, Vector, message, wire,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{BatchSize, rows};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Personal models drawn towards their mean.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -54,6 +54,7 @@ fn theory_step() -> Rate<Positive> {
 impl Method for L2gd {
     const CARD: Card = Card {
         name: "l2gd",
+        reads: Reads::Sums,
         about: "personal models drawn towards their mean; a coin decides between local steps and averaging",
         paper: "Hanzely, Richtárik 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -166,13 +167,8 @@ impl Algorithm for L2gd {
         let steps = round.rng().geometric(s.p);
         round.note("steps", (heads + steps) as f64);
         let keep = (1.0 - pull).powf(heads as f64);
-        let mut mean = Mean::like(&s.mean);
-        round.ask(&everyone, Ask::Work { mean: s.mean.clone(), keep, steps, step }, |_, reply| {
-            if let Reply::Model { x } = reply {
-                mean.add(1.0, &x); // line 5
-            }
-        })?;
-        s.mean = mean.finish();
+        let sum = round.sum(&everyone, Ask::Work { mean: s.mean.clone(), keep, steps, step }, |_| 1.0)?;
+        s.mean = sum.mean(); // line 5
         Ok(())
     }
 
@@ -190,6 +186,21 @@ impl Algorithm for L2gd {
         }
         *own = Some(x.clone());
         Reply::Model { x } // line 4
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, reply) {
+            (Ask::Introduce {}, Reply::Introduction { smoothness }) => Misfit::of_constant("smoothness", *smoothness),
+            (Ask::Work { .. }, Reply::Model { x }) => x.fits(model),
+            _ => Err(Misfit::Variant),
+        }
+    }
+
+    fn addend<'r>(&self, reply: &'r Reply) -> Option<Addend<'r>> {
+        match reply {
+            Reply::Introduction { .. } => None,
+            Reply::Model { x } => Some(Addend::counting(1.0).vector(x)),
+        }
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

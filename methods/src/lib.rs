@@ -40,4 +40,4 @@ pub mod sgd_full;
 pub mod sgd_ideal;
 pub mod tawt;
 
-pub use registry::{CARDS, Card, EachMethod, Method, UnknownMethod, Visitor, each_method, with};
+pub use registry::{CARDS, Card, EachMethod, Method, Reads, UnknownMethod, Visitor, each_method, with};

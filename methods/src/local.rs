@@ -6,11 +6,11 @@
 //!
 //! This is FLIX at α = 0, and what joining a federation has to beat.
 
-use motet_core::{Abort, Algorithm, ClientId, Deployment, Round, Site, Study, Vector, message};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, Misfit, ModelShape, Round, Site, Study, Vector, message};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::Solve;
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Every client on its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, motet_core::Documented)]
@@ -24,6 +24,7 @@ pub struct Local {
 impl Method for Local {
     const CARD: Card = Card {
         name: "local",
+        reads: Reads::Sums,
         about: "pure local models: every client on its own, nothing is sent",
         paper: "the baseline of every comparison",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -71,6 +72,10 @@ impl Algorithm for Local {
 
     fn answer(&self, _: &mut (), _: &Begin, _: &mut Site<'_>) -> Solved {
         Solved {}
+    }
+
+    fn fits(&self, _: &Begin, _: &Solved, _: ClientId, _: ModelShape) -> Result<(), Misfit> {
+        Ok(())
     }
 
     fn shared<'a>(&self, start: &'a Vector, _: ClientId) -> &'a Vector {

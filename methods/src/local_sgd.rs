@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, uniform};
 use crate::parts::{Schedule, Weights};
-use crate::registry::Card;
+use crate::registry::{Card, Reads};
 
 /// Local SGD.
 pub type LocalSgd = Family<Settings>;
@@ -33,6 +33,7 @@ pub struct Settings {
 impl Preset for Settings {
     const CARD: Card = Card {
         name: "local-sgd",
+        reads: Reads::Sums,
         about: "K steps at every client, then the average of the models",
         paper: "Stich 2019",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

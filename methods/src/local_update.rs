@@ -34,14 +34,14 @@
 //!   and q is sent, averaged and applied by rows; rows that nobody named are not touched by a server optimiser either.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Deployment, Fraction, Mean, NonNegative, Positive, Rate, Round, Sampling, Site, Study, Unsuitable, Update,
-    Vector,
+    Abort, Addend, Algorithm, ClientId, Deployment, Fraction, Misfit, ModelShape, NonNegative, Positive, Rate, Round, Sampling, Site,
+    Study, Unsuitable, Update, Vector,
 };
 use serde::{Deserialize, Serialize};
 
 pub use crate::parts::Amount;
 use crate::parts::{BatchSize, Decay, Direction, Momenta, Optimiser, Schedule, Shape, Start, Walk, Weights, plain, rows};
-use crate::registry::Card;
+use crate::registry::{Card, Reads};
 
 mod adapting;
 mod batches;
@@ -126,6 +126,7 @@ pub(crate) fn fifth() -> Fraction {
 impl Preset for Settings {
     const CARD: Card = Card {
         name: "local-update",
+        reads: Reads::Sums,
         about: "local steps, weighed by Theta, and separate client and server rates: FedAvg, Reptile, FOMAML and more as one",
         paper: "Charles, Konečný 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -285,19 +286,12 @@ impl<P: Preset> Algorithm for Family<P> {
         let (gamma, eta) = self.rates(s);
         let x = s.x.clone();
         let ask = if gamma == self.known_gamma() { Ask::Train { x } } else { Ask::TrainAt { x, gamma } }; // line 3
-        let (mut mean, mut loss) = (Mean::like(&s.x), (0.0, 0.0));
-        round.ask(&cohort, ask, |id, reply| {
-            let Some((q, weight, measured)) = reply.parts() else { return };
-            let weight = cohort.weight(id) * weight;
-            mean.add_update(weight, &q);
-            if let Some(measured) = measured {
-                loss = (loss.0 + weight * measured, loss.1 + weight);
-            }
-        })?;
-        if mean.weight() == 0.0 {
+        let sum = round.sum(&cohort, ask, |id| cohort.weight(id))?;
+        let (weight, loss) = (sum.weight, sum.numbers[0]);
+        if weight == 0.0 {
             return Ok(());
         }
-        let q = mean.average();
+        let q = sum.average();
         round.decide();
         let finite = match &self.recipe.server {
             Rule::Optimiser(optimiser) => optimiser.apply(&mut s.x, &q, eta, &mut s.momenta), // line 8
@@ -312,8 +306,8 @@ impl<P: Preset> Algorithm for Family<P> {
             round.note("gamma", gamma);
             round.note("eta", eta);
         }
-        if loss.1 > 0.0 {
-            let loss = loss.0 / loss.1;
+        if self.recipe.loss && weight > 0.0 {
+            let loss = loss / weight;
             round.note("cohort_loss", loss);
             if let (Some(how), Some(state)) = (&self.recipe.decay, &mut s.plateau) {
                 how.push(state, loss); // line 9
@@ -334,6 +328,14 @@ impl<P: Preset> Algorithm for Family<P> {
         let loss = self.recipe.loss.then(|| site.train.value(x, motet_core::Rows::All)); // line 4
         let (q, examples) = self.learn(x, gamma, site);
         Reply::new(q, (self.recipe.weights == Weights::Examples).then_some(examples), loss)
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.recipe.weights == Weights::Examples, self.recipe.loss, model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Reply) -> Option<Addend<'r>> {
+        reply.addend()
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::local_update::{self, Family, Line, Preset, Recipe};
 use crate::parts::Decay;
-use crate::registry::Card;
+use crate::registry::{Card, Reads};
 
 /// LocalUpdateDecay.
 pub type LocalUpdateDecay = Family<Settings>;
@@ -30,6 +30,7 @@ pub struct Settings {
 impl Preset for Settings {
     const CARD: Card = Card {
         name: "local-update-decay",
+        reads: Reads::Sums,
         about: "LocalUpdate whose client and server rates fall when the loss no longer does",
         paper: "Charles, Konečný 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

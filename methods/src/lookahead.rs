@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule};
 use crate::parts::Schedule;
-use crate::registry::Card;
+use crate::registry::{Card, Reads};
 
 /// Lookahead.
 pub type Lookahead = Family<Settings>;
@@ -38,6 +38,7 @@ fn half() -> Probability {
 impl Preset for Settings {
     const CARD: Card = Card {
         name: "lookahead",
+        reads: Reads::Sums,
         about: "K fast steps, then the slow model follows part of the way (meant for one client)",
         paper: "Zhang, Lucas, Hinton, Ba 2019",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply, Validation};
 use crate::parts::{BatchSize, Clip, Mirror, Weighed, one_target, simplex_of, target_suits, weighs_for_one_target};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Merit-weighted gradients for one target.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -51,6 +51,7 @@ pub struct MeritFed {
 impl Method for MeritFed {
     const CARD: Card = Card {
         name: "meritfed",
+        reads: Reads::Single,
         about: "one target's model from everyone's gradients, weighted by what they do for its validation loss",
         paper: "Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

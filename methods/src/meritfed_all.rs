@@ -23,12 +23,12 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Site, Study, Unsuitable, Vector, wire};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, Misfit, ModelShape, Positive, Round, Site, Study, Unsuitable, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply, Validation};
 use crate::parts::{BatchSize, Clip, Gradients, Mirror, NOBODY_TO_WEIGH, Search, Simplex, Weighed, simplex_of};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Merit-weighted gradients for every client.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -93,6 +93,7 @@ impl Friends {
 impl Method for MeritFedAll {
     const CARD: Card = Card {
         name: "meritfed-all",
+        reads: Reads::Single,
         about: "MeritFed with every client as a target: a model each, all in one round of messages",
         paper: "after Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -193,6 +194,10 @@ impl Algorithm for MeritFedAll {
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         me.judge(ask, self.batch, self.validation, self.mirror.batch, site)
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, model)
     }
 
     fn shared<'a>(&self, s: &'a Server, to: ClientId) -> &'a Vector {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::local_update::{Common, Family, Line, Preset, Recipe, Rule, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
-use crate::registry::Card;
+use crate::registry::{Card, Reads};
 
 /// Mini-batch SGD.
 pub type MinibatchSgd = Family<Settings>;
@@ -35,6 +35,7 @@ pub struct Settings {
 impl Preset for Settings {
     const CARD: Card = Card {
         name: "minibatch-sgd",
+        reads: Reads::Sums,
         about: "one gradient per client and round, and any server optimiser",
         paper: "Robbins, Monro 1951",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

@@ -17,13 +17,14 @@
 //! the run.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Deployment, Facts, Fraction, Mean, PerClient, Promise, Round, Site, Study, Unsuitable, Vector, message,
+    Abort, Addend, Algorithm, ClientId, Deployment, Facts, Fraction, Misfit, ModelShape, PerClient, Promise, Round, Site, Study,
+    Unsuitable, Vector, message,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::parts::budget::variance;
 use crate::parts::{Solve, alpha_suits};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// One-shot averaging.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -53,6 +54,7 @@ pub enum Weights {
 impl Method for OneShot {
     const CARD: Card = Card {
         name: "one-shot",
+        reads: Reads::Sums,
         about: "one round of communication: the weighted average of the local optima",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -107,16 +109,12 @@ impl Algorithm for OneShot {
 
     fn open(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let sharing = round.everyone().filter(|id| self.share(id) > 0.0);
-        let (mut average, mut unknown) = (Mean::like(x), false);
-        round.ask(&sharing, Ask::Introduce {}, |_, reply| match reply {
-            Reply::Introduction { weight, optimum } => average.add(weight, &optimum), // line 3
-            Reply::Unknown {} | Reply::Deployed {} => unknown = true,
-        })?;
-        if unknown {
+        let sum = round.sum(&sharing, Ask::Introduce {}, |_| 1.0)?;
+        if sum.numbers[0] > 0.0 {
             return Err(Abort::Unsuited("the model does not know its smoothness, which one-shot averaging weighs by".into()));
         }
-        if average.weight() > 0.0 {
-            *x = average.finish();
+        if sum.weight > 0.0 {
+            *x = sum.mean(); // line 3
             round.ask(&sharing, Ask::Deploy { x: x.clone() }, |_, _| {})?;
         }
         Ok(())
@@ -142,6 +140,25 @@ impl Algorithm for OneShot {
                 };
                 Reply::Introduction { weight, optimum: self.solve.optimum(site) } // line 2
             }
+        }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, reply) {
+            (Ask::Introduce {}, Reply::Introduction { weight, optimum }) => {
+                Misfit::of_constant("weight", Some(*weight))?;
+                optimum.fits(model)
+            }
+            (Ask::Introduce {}, Reply::Unknown {}) | (Ask::Deploy { .. }, Reply::Deployed {}) => Ok(()),
+            _ => Err(Misfit::Variant),
+        }
+    }
+
+    fn addend<'r>(&self, reply: &'r Reply) -> Option<Addend<'r>> {
+        match reply {
+            Reply::Introduction { weight, optimum } => Some(Addend::counting(*weight).vector(optimum)),
+            Reply::Unknown {} => Some(Addend::counting(0.0).plain(1.0)),
+            Reply::Deployed {} => None,
         }
     }
 

@@ -19,11 +19,13 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Rows, Sampling, Site, Study, Unsuitable, Vector};
+use motet_core::{
+    Abort, Addend, Algorithm, ClientId, Deployment, Misfit, ModelShape, Positive, Round, Rows, Sampling, Site, Study, Unsuitable, Vector,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{BatchSize, Train, Trained, Weights, average, rows};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// One step of adaptation, federated.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -80,6 +82,7 @@ pub enum Variant {
 impl Method for PerFedavg {
     const CARD: Card = Card {
         name: "per-fedavg",
+        reads: Reads::Sums,
         about: "a shared model from which one gradient step is a good personal one",
         paper: "Fallah, Mokhtari, Ozdaglar 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -140,7 +143,7 @@ impl Algorithm for PerFedavg {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, self.weights, round)?; // line 6
+        *x = average(x, &cohort, round)?; // line 6
         Ok(())
     }
 
@@ -151,6 +154,14 @@ impl Algorithm for PerFedavg {
             y.axpy(-*self.step, &d); // line 5
         }
         Trained::new(y, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Trained) -> Option<Addend<'r>> {
+        Some(reply.addend(self.weights))
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

@@ -17,11 +17,14 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Abort, Algorithm, ClientId, Deployment, Meter, Positive, Round, Rows, Sampling, Site, Study, Unsuitable, Vector};
+use motet_core::{
+    Abort, Addend, Algorithm, ClientId, Deployment, Meter, Misfit, ModelShape, Positive, Round, Rows, Sampling, Site, Study, Unsuitable,
+    Vector,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Moreau envelopes.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -62,6 +65,7 @@ fn one() -> Positive {
 impl Method for Pfedme {
     const CARD: Card = Card {
         name: "pfedme",
+        reads: Reads::Sums,
         about: "the shared model descends on Moreau envelopes, clients deploy proximal points",
         paper: "Dinh, Tran, Nguyen 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -97,7 +101,7 @@ impl Algorithm for Pfedme {
 
     fn round(&self, w: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        let mean = average(w, &cohort, Weights::Uniform, round)?;
+        let mean = average(w, &cohort, round)?;
         *w = Vector::mix(*self.beta, &mean, w); // line 5
         Ok(())
     }
@@ -110,6 +114,14 @@ impl Algorithm for Pfedme {
             w = Vector::mix(*self.step * *self.lambda, &theta, &w); // line 4
         });
         Trained::new(w, site.train.samples())
+    }
+
+    fn fits(&self, _: &Train, reply: &Trained, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Trained) -> Option<Addend<'r>> {
+        Some(reply.addend(Weights::Uniform))
     }
 
     fn shared<'a>(&self, w: &'a Vector, _: ClientId) -> &'a Vector {

@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 pub trait Method: Study + Clone + Serialize + DeserializeOwned {
     /// What people should know.
     const CARD: Card;
+
+    /// Does the server, with these settings, see sums of the clients' vectors and no single one?
+    fn reads_sums(&self) -> bool {
+        Self::CARD.reads == Reads::Sums
+    }
 }
 
 /// A method in a few words.
@@ -15,6 +20,8 @@ pub trait Method: Study + Clone + Serialize + DeserializeOwned {
 pub struct Card {
     /// As in `kind = "…"`.
     pub name: &'static str,
+    /// What the server sees of the clients' vectors.
+    pub reads: Reads,
     /// One line.
     pub about: &'static str,
     /// Where it comes from.
@@ -23,6 +30,18 @@ pub struct Card {
     pub parameters: Parameters,
     /// The parameters that have no default, as JSON, with sensible values.
     pub example: &'static str,
+}
+
+/// What a method's server sees of the vectors that clients send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reads {
+    /// Sums over a cohort alone: they can be added up where the clients are, or under masks.
+    Sums,
+    /// Every client's own.
+    Single,
+    /// One or the other, as the settings have it: see [`Method::reads_sums`].
+    BySetting(&'static str),
 }
 
 /// Generic code that wants "the algorithm of that name": simulate it, serve it, join it.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::local_update::{Amount, Common, Family, Line, Preset, Recipe, Rule, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
-use crate::registry::Card;
+use crate::registry::{Card, Reads};
 
 /// Reptile.
 pub type Reptile = Family<Settings>;
@@ -43,6 +43,7 @@ pub struct Settings {
 impl Preset for Settings {
     const CARD: Card = Card {
         name: "reptile",
+        reads: Reads::Sums,
         about: "K local steps and a server rate of its own; clients adapt by K steps before they deploy",
         paper: "Nichol, Achiam, Schulman 2018",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

@@ -49,8 +49,8 @@
 //! αᵢ² Lᵢ > Lα.
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Cohort, Deployment, Fraction, Mean, Meter, PerClient, Positive, Probability, Rate, Round, Rows, Sampling,
-    Site, Study, Unsuitable, Vector,
+    Abort, Addend, Algorithm, ClientId, Cohort, Deployment, Fraction, Meter, Misfit, ModelShape, PerClient, Positive, Probability, Rate,
+    Round, Rows, Sampling, Site, Study, Unsuitable, Vector,
 };
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,7 @@ mod settings;
 pub mod uplink;
 mod walk;
 
+pub(crate) use kind::READS;
 pub use kind::{Kind, Personal};
 pub use messages::{Ask, Client, Reply, Server};
 pub use settings::{Coin, Controls, Participation, Setting, Steps, Target, Variant};
@@ -119,6 +120,10 @@ pub struct Family<K: Kind> {
 
 impl<K: Kind> Method for Family<K> {
     const CARD: Card = K::CARD;
+
+    fn reads_sums(&self) -> bool {
+        self.compressor.is_none() && self.start != Start::OneShot
+    }
 }
 
 impl<K: Kind> Family<K> {
@@ -183,26 +188,19 @@ impl<K: Kind> Family<K> {
 
     /// Lines 6 and 7, in full, and line 9.
     fn gather(&self, s: &mut Server, cohort: &Cohort, steps: u32, round: &mut Round<'_, Self>) -> Result<Vector, Abort> {
-        let (mut mean, mut losses) = (Mean::like(&s.x), (0.0, 0.0));
         let x = s.x.clone();
         let ask = match &s.plateau {
             None => Ask::Advance { x, steps },
             Some(state) => Ask::Assess { x, steps, slow: state.client },
         };
-        round.ask(cohort, ask, |id, reply| match reply {
-            Reply::Moved { x } => mean.add(self.weight(s, id), &x),
-            Reply::Assessed { x, loss } => {
-                mean.add(self.weight(s, id), &x);
-                losses = (losses.0 + loss, losses.1 + 1.0);
-            }
-            _ => {}
-        })?;
-        if let (Some(decay), Some(state), true) = (&self.decay, &mut s.plateau, losses.1 > 0.0) {
+        let sum = round.sum(cohort, ask, |id| self.weight(s, id))?;
+        let (answered, losses) = (sum.answered.len() as f64, sum.numbers[0]);
+        if let (Some(decay), Some(state), true) = (&self.decay, &mut s.plateau, answered > 0.0) {
             round.note("slow", state.client);
-            round.note("cohort_loss", losses.0 / losses.1);
-            decay.push(state, losses.0 / losses.1); // line 9
+            round.note("cohort_loss", losses / answered);
+            decay.push(state, losses / answered); // line 9
         }
-        Ok(mean.finish()) // line 7
+        Ok(sum.mean()) // line 7
     }
 
     /// Lines 5 and 6 of one client, in full.
@@ -330,6 +328,18 @@ impl<K: Kind> Algorithm for Family<K> {
                 self.settle(me, mean, *gain, site.id);
                 Reply::Done {}
             }
+        }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, self.compressor.as_ref(), from, model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Reply) -> Option<Addend<'r>> {
+        match reply {
+            Reply::Gradient { g: x } | Reply::Moved { x } => Some(Addend::counting(1.0).vector(x)),
+            Reply::Assessed { x, loss } => Some(Addend::counting(1.0).vector(x).plain(*loss)),
+            Reply::Introduction { .. } | Reply::Condensed { .. } | Reply::Done {} => None,
         }
     }
 

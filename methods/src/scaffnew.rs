@@ -9,7 +9,7 @@ use motet_core::{Fraction, PerClient};
 use serde::{Deserialize, Serialize};
 
 use crate::registry::Card;
-use crate::scafflix::{Family, Kind, Steps};
+use crate::scafflix::{Family, Kind, READS, Steps};
 
 /// Scaffnew has no parameters of its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, motet_core::Documented)]
@@ -18,6 +18,7 @@ pub struct Plain {}
 impl Kind for Plain {
     const CARD: Card = Card {
         name: "scaffnew",
+        reads: READS,
         about: "local training with control variates, one stepsize for all (ProxSkip)",
         paper: "Mishchenko, Malinovsky, Stich, Richtárik 2022",
         parameters: <Family<Self> as motet_core::Documented>::PARAMETERS,

@@ -14,11 +14,14 @@
 //! c stays the mean of all cᵢ, whoever takes part. The fixed point is the minimiser of 1/n Σ fᵢ, whatever K. Two vectors
 //! travel each way. A client drawn twice works once; line 5 then weighs it as often as it was drawn, line 6 does not.
 
-use motet_core::{Abort, Algorithm, ClientId, Deployment, Mean, Positive, Round, Sampling, Site, Study, Unsuitable, Vector, message, wire};
+use motet_core::{
+    Abort, Addend, Algorithm, ClientId, Deployment, Misfit, ModelShape, Positive, Round, Sampling, Site, Study, Unsuitable, Vector,
+    message, wire,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{Amount, BatchSize, LocalSteps};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Local steps with control variates.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -61,6 +64,7 @@ pub enum Control {
 impl Method for Scaffold {
     const CARD: Card = Card {
         name: "scaffold",
+        reads: Reads::Sums,
         about: "local steps whose drift is corrected by control variates, any sampling of clients",
         paper: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -116,13 +120,10 @@ impl Algorithm for Scaffold {
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 2
         let share = 1.0 / round.everyone().len().max(1) as f64;
-        let (mut mean, mut c) = (Mean::like(&s.x), s.c.clone());
-        round.ask(&cohort, Improve { x: s.x.clone(), c: s.c.clone() }, |id, Improvement { model, control }| {
-            mean.add(cohort.weight(id), &model);
-            c.axpy(share, &control); // line 6
-        })?;
-        s.x.axpy(*self.server_step, &mean.finish()); // line 5
-        s.c = c;
+        let ask = Improve { x: s.x.clone(), c: s.c.clone() };
+        let [models, controls] = round.sum_onto(&cohort, ask, s.c.clone(), |id| [cohort.weight(id), share])?.vectors;
+        s.x.axpy(*self.server_step, &models.finish()); // line 5
+        s.c = controls.total(); // line 6
         Ok(())
     }
 
@@ -141,6 +142,15 @@ impl Algorithm for Scaffold {
         let control = Vector::diff(&renewed, own);
         *own = renewed;
         Improvement { model, control }
+    }
+
+    fn fits(&self, _: &Improve, reply: &Improvement, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.model.fits(model)?;
+        reply.control.fits(model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Improvement) -> Option<Addend<'r>> {
+        Some(Addend::counting(1.0).vector(&reply.model).vector(&reply.control))
     }
 
     fn shared<'a>(&self, s: &'a Server, _: ClientId) -> &'a Vector {

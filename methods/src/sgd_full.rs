@@ -10,13 +10,13 @@
 //!
 //! The other rules are the usual robust ones; see [`Aggregator`].
 
-use motet_core::{Abort, Algorithm, ClientId, Deployment, Positive, Round, Site, Study, Unsuitable, Vector};
+use motet_core::{Abort, Algorithm, ClientId, Deployment, Misfit, ModelShape, Positive, Round, Site, Study, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
 use crate::parts::robust::Aggregator;
 use crate::parts::{BatchSize, Clip, gather_gradients, target_suits};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Everyone counts the same.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -41,6 +41,7 @@ pub struct SgdFull {
 impl Method for SgdFull {
     const CARD: Card = Card {
         name: "sgd-full",
+        reads: Reads::Single,
         about: "one target's model from the plain or robust mean of everyone's gradients",
         paper: "the baseline of Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -71,6 +72,10 @@ impl Algorithm for SgdFull {
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         me.answer(ask, self.batch, site)
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, model)
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

@@ -10,12 +10,14 @@
 //!
 //! Nobody outside G is asked: the method knows what the others have to find out.
 
-use motet_core::{Abort, Algorithm, ClientId, Cohort, Deployment, Mean, Positive, Round, Site, Study, Unsuitable, Vector};
+use motet_core::{
+    Abort, Addend, Algorithm, ClientId, Cohort, Deployment, Misfit, ModelShape, Positive, Round, Site, Study, Unsuitable, Vector,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Places, Reply};
 use crate::parts::{BatchSize, target_suits};
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// The target and its like.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -36,6 +38,7 @@ pub struct SgdIdeal {
 impl Method for SgdIdeal {
     const CARD: Card = Card {
         name: "sgd-ideal",
+        reads: Reads::Sums,
         about: "one target's model from the mean gradient of those who are known to be like it",
         paper: "the baseline of Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
@@ -60,18 +63,22 @@ impl Algorithm for SgdIdeal {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let friends = Cohort::new(self.friends.iter().copied().map(ClientId).collect::<Vec<_>>());
-        let mut mean = Mean::like(x);
-        round.ask(&friends, Ask::Differentiate { models: vec![x.clone()] }, |_, reply| {
-            if let Reply::Gradients { g } = reply {
-                g.iter().for_each(|g| mean.add(1.0, g)); // line 1
-            }
-        })?;
-        x.axpy(-*self.step, &mean.finish()); // line 2
+        let sum = round.sum(&friends, Ask::Differentiate { models: vec![x.clone()] }, |_| 1.0)?; // line 1
+        x.axpy(-*self.step, &sum.mean()); // line 2
         Ok(())
     }
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         me.answer(ask, self.batch, site)
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        reply.fits(ask, model)
+    }
+
+    fn addend<'r>(&self, reply: &'r Reply) -> Option<Addend<'r>> {
+        let Reply::Gradients { g } = reply else { return None };
+        g.first().map(|g| Addend::counting(1.0).vector(g))
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {

@@ -20,7 +20,7 @@ use crate::parts::questions::{Ask, Places, Reply};
 use crate::parts::{
     BatchSize, Clip, Gradients, Weighed, cosine, one_target, own_gradient, simplex_of, target_suits, weighs_for_one_target,
 };
-use crate::registry::{Card, Method};
+use crate::registry::{Card, Method, Reads};
 
 /// Weights by cosines.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -45,6 +45,7 @@ pub struct Tawt {
 impl Method for Tawt {
     const CARD: Card = Card {
         name: "tawt",
+        reads: Reads::Single,
         about: "gradients weighted by a running product of their cosines with the target's",
         paper: "Chen, Crammer, He, Roth, Su 2021",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

@@ -26,7 +26,7 @@ impl Locals {
             return Ok(Self { constants, anchors: vec![] });
         }
         let unkept = |source| Error::Write { path: entry.key.clone().into(), source };
-        let session = Arc::clone(&entry.method).on(built.ground(pool, Seed(0), States::Memory)).map_err(unkept)?;
+        let session = Arc::clone(&entry.method).on(built.ground(pool, Seed(0), States::NEW)).map_err(unkept)?;
         let anchors = session.anchors(vec![true; constants.len()]).into_iter().flatten().collect();
         Ok(Self { constants, anchors })
     }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use motet_core::{
-    Abort, Algorithm, Answer, ClientId, Fleet, Host, Memo, Plan, Population, Probe, Rhythm, Roster, Score, Seed, Shard, Slot, Vector, Wave,
-    train,
+    Abort, Adding, Algorithm, ClientId, Fleet, Heard, Host, Memo, Plan, Population, Probe, Received, Rhythm, Roster, Score, Seed, Shard,
+    Slot, Vector, Wave, train,
 };
 use motet_methods::Method;
 use motet_methods::flix::Flix;
@@ -219,9 +219,19 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Stopwatch<F> {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         self.inner.is_there(slot, client)
     }
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.laps.push(Instant::now());
         self.inner.exchange(slot, wave, each)
+    }
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        self.laps.push(Instant::now());
+        self.inner.sum(slot, wave, adding)
+    }
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+        self.inner.settled(clients, heard)
+    }
+    fn elapsed(&mut self) -> f64 {
+        self.inner.elapsed()
     }
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
         self.laps.push(Instant::now());
@@ -234,4 +244,14 @@ fn peak_memory_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kb| kb / 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fleet_with_a_stopwatch_forwards_everything() {
+        motet_conformance::forwards_everything(|inner| Stopwatch { inner, laps: vec![] }).unwrap();
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use motet_core::TrainError;
 use motet_problems::ProblemError;
-use motet_report::ReadError;
+use motet_records::{ReadError, WriteError};
 use motet_report::claims::ClaimError;
 
 use crate::config::ConfigError;
@@ -77,12 +77,12 @@ pub enum Error {
         source: TrainError,
     },
     /// Somebody stopped it; not an error, but not an end either.
-    #[error("{what}; go on with: motet run --resume {}", folder.display())]
+    #[error("{what}{}", folder.as_ref().map_or(String::new(), |folder| format!("; go on with: motet run --resume {}", folder.display())))]
     Interrupted {
         /// Where it stands.
         what: String,
-        /// Its folder.
-        folder: PathBuf,
+        /// Its folder, from which it can go on; none if its records are in memory.
+        folder: Option<PathBuf>,
     },
     /// An experiment that cannot go on from what is there.
     #[error("{}: {reason}", folder.display())]
@@ -95,6 +95,12 @@ pub enum Error {
     /// Something in the report could not be drawn.
     #[error("cannot render the report: {0}")]
     Report(String),
+}
+
+impl From<WriteError> for Error {
+    fn from(error: WriteError) -> Self {
+        Error::Write { path: error.path, source: error.source }
+    }
 }
 
 impl Error {

@@ -1,6 +1,7 @@
 //! How a caller hears of runs while they are under way, and stops them.
 
-use motet_core::{Row, RunSummary};
+use motet_core::Row;
+use motet_records::RunSummary;
 
 /// Something that happened while an experiment ran.
 #[derive(Clone, Copy, Debug)]

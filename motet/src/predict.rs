@@ -4,14 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use motet_core::Vector;
+use motet_core::{ClientId, Vector};
 use motet_problems::{Dataset, Examples, Matrix, Preparation, Source, Targets};
-use safetensors::SafeTensors;
-use safetensors::tensor::Dtype;
+use motet_records::ModelFile;
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::models::{PASSPORT, Passport};
+use crate::passport::Passport;
 
 /// A model out of a file that a run left, ready to be applied.
 pub struct SavedModel {
@@ -94,27 +93,12 @@ impl SavedModel {
 
 /// What the file says about its model, and the model asked for.
 fn read(path: &Path, bytes: &[u8], client: Option<u32>) -> Result<(Passport, Vector), Error> {
-    let (_, about) = SafeTensors::read_metadata(bytes).map_err(|e| wrong(path, format!("not a file of models: {e}")))?;
-    let passport = about.metadata().as_ref().and_then(|all| all.get(PASSPORT));
-    let passport = passport.ok_or_else(|| {
+    let models = ModelFile::new(bytes).map_err(|e| wrong(path, e))?;
+    let passport = models.passport.as_ref().ok_or_else(|| {
         wrong(path, "does not say what its models are: it was not written by motet run, or for functions without examples")
     })?;
     let passport: Passport = serde_json::from_str(passport).map_err(|e| wrong(path, e))?;
-    let file = SafeTensors::deserialize(bytes).map_err(|e| wrong(path, e))?;
-    let name = client.map_or_else(|| "shared".to_owned(), |client| format!("client.{client}"));
-    let tensor = file.tensor(&name).map_err(|_| {
-        let clients = file.names().iter().filter(|n| n.starts_with("client.")).count();
-        wrong(path, format!("has no model of client {}: there are {clients}, counted from 0", client.unwrap_or(0)))
-    })?;
-    let data = tensor.data();
-    let x = match tensor.dtype() {
-        Dtype::F32 => Vector::from(data.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect::<Vec<f32>>()),
-        Dtype::F64 => {
-            let number = |b: &[u8]| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]);
-            Vector::from(data.chunks_exact(8).map(number).collect::<Vec<f64>>())
-        }
-        other => return Err(wrong(path, format!("{name} is {other:?}, not numbers of 32 or 64 bits"))),
-    };
+    let x = models.model(client.map(ClientId)).map_err(|e| wrong(path, e))?;
     Ok((passport, x))
 }
 

@@ -144,7 +144,7 @@ impl<A: Study> Run<A> {
         let mut fleet = Threads::new(host, pool);
         observer.notice(Event::Begin { label: "run", seed: plan.seed.0, rounds: plan.rounds });
         let mut kept = Kept { rows: vec![], merits: vec![], observer };
-        let begin = Moment::before(method.server(start));
+        let begin = Moment::before(&*method, start);
         let trained = train_from(&*method, begin, &plan, &mut fleet, &mut kept, &mut Stops(observer))?;
         let personal = models(&*method, &trained, &*population, &mut fleet)?;
         let shared = method.shared(&trained.server, ClientId(0)).clone();

@@ -13,10 +13,11 @@ use motet_core::{
 };
 use motet_methods::Method;
 use motet_problems::Problem;
-use motet_runtime::{Byzantine, Deployed, Disk, Memory, Pool, Threads};
+use motet_runtime::{Byzantine, Deployed, Pool, Threads};
 
-use crate::recorder::Timed;
+use crate::asleep::Asleep;
 use crate::resume::Saved;
+use crate::timed::Timed;
 
 /// What a run stands on.
 pub struct Ground<'a> {
@@ -31,12 +32,16 @@ pub struct Ground<'a> {
 
 /// Where client states sleep.
 pub(crate) enum States<'a> {
-    /// In memory.
-    Memory,
     /// In memory, and their sizes are noted.
     Sized(Arc<dyn Sizes>),
-    /// In a folder, with a limit to what stays in memory; the run goes on from the newest of the saved moments, if there is one.
-    Folder { path: &'a Path, limit: u64, saved: &'a [Saved] },
+    /// In a folder with a limit to what stays in memory, or in memory where there is no folder; the run goes on from the newest
+    /// of the saved moments, if there is one.
+    Kept { folder: Option<&'a Path>, limit: u64, saved: &'a [Saved] },
+}
+
+impl States<'_> {
+    /// In memory, from the beginning.
+    pub(crate) const NEW: Self = States::Kept { folder: None, limit: u64::MAX, saved: &[] };
 }
 
 /// Is told the size of every state that is put to sleep.
@@ -99,10 +104,10 @@ pub trait RunMoment {
     fn next_round(&self) -> u64;
     /// Everything the loop knows, as bytes.
     fn bytes(&self) -> Vec<u8>;
-    /// Makes the client states durable: where each lies, and the number of that index. None where states are in memory.
-    fn commit(&self) -> io::Result<Option<(Vec<u8>, u64)>>;
-    /// Indices before this one are needed no more.
-    fn release(&self, generation: u64);
+    /// Makes the client states as durable as they can be: the number of that version, and what finds them again.
+    fn commit(&self) -> io::Result<(u64, Vec<u8>)>;
+    /// Versions before this one are needed no more.
+    fn release(&self, oldest: u64);
 }
 
 /// The shell around one method.
@@ -110,7 +115,7 @@ pub(crate) struct Live<M: Method> {
     method: Arc<M>,
     host: Host<M>,
     fleet: Timed<Deployed<Byzantine<Threads<M>>>>,
-    disk: Option<Arc<Disk<Kept<M::Client>>>>,
+    states: Asleep<Kept<M::Client>>,
     pool: Arc<Pool>,
     now: Moment<M>,
 }
@@ -118,25 +123,20 @@ pub(crate) struct Live<M: Method> {
 impl<M: Method> Live<M> {
     pub(crate) fn open(method: Arc<M>, ground: Ground<'_>) -> io::Result<Self> {
         let Ground { problem, memo, pool, seed, states, disturbed } = ground;
-        let mut now = Moment::before(method.server(problem.start.clone()));
-        let mut disk = None;
-        let store: Arc<dyn Store<Kept<M::Client>>> = match states {
-            States::Memory => Arc::new(Memory::default()),
-            States::Sized(sizes) => Arc::new(Sized { inner: Memory::default(), sizes }),
-            States::Folder { path, limit, saved } => {
-                let file = path.join("states");
-                let states = match saved.first() {
-                    None => {
-                        std::fs::create_dir_all(path)?;
-                        Disk::create(&file, limit)?
-                    }
-                    Some(newest) => {
-                        now = Moment::decode(&mut Reader::new(&newest.moment)).map_err(|e| io::Error::other(e.to_string()))?;
-                        let indices: Vec<&[u8]> = saved.iter().map(|saved| &*saved.index).collect();
-                        Disk::open(&file, limit, &indices).map_err(io::Error::other)?
-                    }
-                };
-                Arc::clone(disk.insert(Arc::new(states))) as _
+        let mut now = Moment::before(&*method, problem.start.clone());
+        let (states, store) = match states {
+            States::Sized(sizes) => {
+                let states = Asleep::found(&[], None, u64::MAX)?;
+                let store: Arc<dyn Store<_>> = Arc::new(Sized { inner: states.store(), sizes });
+                (states, store)
+            }
+            States::Kept { folder, limit, saved } => {
+                let states = Asleep::found(saved, folder, limit)?;
+                if let Some(newest) = saved.first() {
+                    now = Moment::decode(&mut Reader::new(&newest.moment)).map_err(|e| io::Error::other(e.to_string()))?;
+                }
+                let store = states.store();
+                (states, store)
             }
         };
         let population = Arc::clone(&problem.population) as Arc<dyn Population>;
@@ -144,7 +144,7 @@ impl<M: Method> Live<M> {
         let (liars, devices) = if disturbed { (problem.liars, problem.devices) } else { (None, None) };
         let honest = Threads::new(host.clone(), Arc::clone(&pool));
         let fleet = Timed { inner: Deployed::new(Byzantine::new(honest, liars, seed), devices, seed), probing: Rc::default() };
-        Ok(Self { method, host, fleet, disk, pool, now })
+        Ok(Self { method, host, fleet, states, pool, now })
     }
 }
 
@@ -163,16 +163,16 @@ impl<M: Method> Session for Live<M> {
 
     fn gradient2(&self, client: ClientId, x: &Vector) -> f64 {
         let look = Look { gradient: true, ..Look::default() };
-        let score = self.host.score(client, self.now.heard.of(client), 0, x, None, look).ok().flatten();
+        let score = self.host.score(client, self.now.account.heard.of(client), 0, x, None, look).ok().flatten();
         score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2())
     }
 
     fn train(&mut self, plan: &Plan, sink: &mut dyn Sink, checkpoints: &mut dyn Checkpointer) -> Result<Ended, TrainError> {
         let begin = self.now.clone();
-        let mut keeper = Erased { to: checkpoints, disk: self.disk.clone() };
+        let mut keeper = Erased::<M> { to: checkpoints, states: &self.states };
         let Trained { server, heard, ledger, rounds, outcome } =
             train_from(&*self.method, begin, plan, &mut self.fleet, sink, &mut keeper)?;
-        (self.now.server, self.now.heard, self.now.next) = (server, heard.clone(), rounds + 1);
+        (self.now.server, self.now.account.heard, self.now.next) = (server, heard.clone(), rounds + 1);
         Ok(Ended { heard, ledger, rounds, outcome })
     }
 
@@ -180,7 +180,7 @@ impl<M: Method> Session for Live<M> {
         let (method, now) = (&self.method, &self.now);
         let shared = |id: ClientId| method.shared(&now.server, id);
         let round = now.next.saturating_sub(1);
-        self.fleet.probe(&Probe { round, to, shared: &shared, heard: &now.heard, look, reference: None }, each)
+        self.fleet.probe(&Probe { round, to, shared: &shared, heard: &now.account.heard, look, reference: None }, each)
     }
 
     fn shared(&self, client: ClientId) -> Vector {
@@ -201,25 +201,26 @@ impl<M: Method> Session for Live<M> {
 /// Hands moments of one method to a checkpointer that knows none.
 struct Erased<'a, M: Method> {
     to: &'a mut dyn Checkpointer,
-    disk: Option<Arc<Disk<Kept<M::Client>>>>,
+    states: &'a Asleep<Kept<M::Client>>,
 }
 
 impl<M: Method> Keeper<M> for Erased<'_, M> {
     fn after(&mut self, moment: &Moment<M>) -> io::Result<Next> {
-        self.to.after(&Kind { moment, disk: self.disk.as_deref() })
+        self.to.after(&Saveable { moment, states: self.states })
     }
 
     fn end(&mut self, moment: &Moment<M>) -> io::Result<()> {
-        self.to.end(&Kind { moment, disk: self.disk.as_deref() })
+        self.to.end(&Saveable { moment, states: self.states })
     }
 }
 
-struct Kind<'a, M: Method> {
+/// A moment of one method.
+struct Saveable<'a, M: Method> {
     moment: &'a Moment<M>,
-    disk: Option<&'a Disk<Kept<M::Client>>>,
+    states: &'a Asleep<Kept<M::Client>>,
 }
 
-impl<M: Method> RunMoment for Kind<'_, M> {
+impl<M: Method> RunMoment for Saveable<'_, M> {
     fn next_round(&self) -> u64 {
         self.moment.next
     }
@@ -230,26 +231,22 @@ impl<M: Method> RunMoment for Kind<'_, M> {
         bytes
     }
 
-    fn commit(&self) -> io::Result<Option<(Vec<u8>, u64)>> {
-        let Some(disk) = self.disk else { return Ok(None) };
-        let index = disk.commit().map_err(io::Error::other)?;
-        Ok(Some((index, disk.generation())))
+    fn commit(&self) -> io::Result<(u64, Vec<u8>)> {
+        self.states.commit().map_err(io::Error::other)
     }
 
-    fn release(&self, generation: u64) {
-        if let Some(disk) = self.disk {
-            disk.release(generation);
-        }
+    fn release(&self, oldest: u64) {
+        self.states.release(oldest);
     }
 }
 
 /// A store that notes how large states are.
-struct Sized<S> {
-    inner: S,
+struct Sized<T> {
+    inner: Arc<dyn Store<T>>,
     sizes: Arc<dyn Sizes>,
 }
 
-impl<T: Wire, S: Store<T>> Store<T> for Sized<S> {
+impl<T: Wire> Store<T> for Sized<T> {
     fn take(&self, client: ClientId) -> Result<Option<T>, StoreError> {
         self.inner.take(client)
     }

@@ -3,22 +3,22 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use motet_core::{
-    ClientId, ClientRow, Fraction, Manifest, Memo, OptimumCard, PerClient, Plan, Reference, Roster, RunCard, Seed, Summary, Trial,
-};
+use motet_core::{ClientId, Fraction, Memo, PerClient, Plan, Reference, Roster, Seed};
 use motet_problems::Problem;
+use motet_records::{ClientRow, EventKind, Format, Manifest, OptimumCard, Records, RunCard, Summary, Trial, Utc, names};
 use motet_report::claims::judge;
-use motet_report::{Records, render, render_as};
+use motet_report::{render, render_as};
 use motet_runtime::{Pool, Solves};
 use serde_json::{Map, Value};
 
 use crate::config::{Experiment, MethodEntry, StoreSection};
 use crate::error::Error;
 use crate::method::AnyMethod;
-use crate::observer::{Event, Observer};
-use crate::output::Output;
+use crate::observer::{Event, Observer, Unobserved};
+use crate::recorders::Recorder;
 use crate::session::{Ground, States};
 use crate::tuning::{Past, Trials};
 
@@ -124,10 +124,12 @@ impl Simulation {
     }
 
     /// Lets local solves of a problem sleep on disk, unless the experiment wants everything in memory.
-    fn archive(&self, problem: usize, output: &Output) -> Result<(), Error> {
+    fn archive(&self, problem: usize, recorder: &mut dyn Recorder) -> Result<(), Error> {
         let memo = &self.problems[problem].memo;
-        if self.experiment.run.store != StoreSection::Memory && !memo.is_archived() {
-            let path = output.kept().solves(problem);
+        if let Some(path) = recorder.workplace().solves(problem)
+            && self.experiment.run.store != StoreSection::Memory
+            && !memo.is_archived()
+        {
             let solves = Solves::open(&path, self.limit).map_err(|source| Error::Write { path, source })?;
             memo.archive(|| Arc::new(solves));
         }
@@ -143,7 +145,9 @@ impl Simulation {
             }
         }
         Manifest {
+            format: Format::CURRENT,
             motet: env!("CARGO_PKG_VERSION").into(),
+            started: None,
             experiment: self.experiment.name.clone(),
             resolved: self.experiment.resolved(),
             inputs,
@@ -236,38 +240,53 @@ impl Simulation {
         label
     }
 
-    /// Runs everything that is not done yet, judges the claims and draws the report. What was written before an error
-    /// stays, and the experiment can go on from it.
-    pub fn run(&self, output: &mut Output, observer: &dyn Observer) -> Result<Records, Error> {
+    /// Runs everything that is not done yet, judges the claims and, where there is a folder, draws the report. What was
+    /// recorded before an error stays; in a folder, the experiment can go on from it.
+    pub fn run(&self, recorder: &mut dyn Recorder) -> Result<Records, Error> {
+        self.run_observed(recorder, &Unobserved)
+    }
+
+    /// The same, watched by an observer, who can also stop it.
+    pub fn run_observed(&self, recorder: &mut dyn Recorder, observer: &dyn Observer) -> Result<Records, Error> {
         let experiment = &self.experiment;
-        let mut records = self.execute(output, observer)?;
+        let mut records = self.execute(recorder, observer)?;
         if let Some(mut summary) = records.summary.take() {
             match judge(&experiment.claims.0, &records) {
                 Ok(verdicts) => summary.claims = verdicts,
                 // The rows are there; only the claims do not fit what was run (a changed grid, say).
                 Err(source) => {
                     let error = Error::Claim { file: experiment.document.file.clone(), source };
-                    observer.notice(Event::Note(&format!("claims not judged: {error}")));
+                    records.events.push(note(recorder, observer, None, format!("claims not judged: {error}"))?);
                 }
             }
-            output.summary(&summary)?;
+            recorder.summary(&summary)?;
             records.summary = Some(summary);
         }
         let named = [(experiment.name.clone(), records)];
-        render(&named, output.folder()).map_err(|e| Error::Report(e.to_string()))?;
-        if experiment.report.csv {
-            render_as("csv", &named, output.folder()).map_err(|e| Error::Report(e.to_string()))?;
+        if let Some(folder) = recorder.folder() {
+            render(&named, folder).map_err(|e| Error::Report(e.to_string()))?;
+            if experiment.report.csv {
+                render_as("csv", &named, folder).map_err(|e| Error::Report(e.to_string()))?;
+            }
         }
-        output.end()?;
+        recorder.end()?;
         let [(_, records)] = named;
         Ok(records)
     }
 
-    /// Runs everything that is not done yet, writing as it goes.
-    fn execute(&self, output: &mut Output, observer: &dyn Observer) -> Result<Records, Error> {
+    /// Runs everything that is not done yet, recording as it goes.
+    fn execute(&self, recorder: &mut dyn Recorder, observer: &dyn Observer) -> Result<Records, Error> {
+        let unkept = |recorder: &dyn Recorder| {
+            let path = recorder.folder().map_or_else(std::env::temp_dir, PathBuf::from);
+            move |source| Error::Write { path, source }
+        };
+        recorder.workplace().prepare(self.experiment.run.store).map_err(unkept(recorder))?;
         let mut records = Records { manifest: self.manifest(), ..Records::default() };
         let (mut begun, mut runs) = (Begun::default(), vec![]);
-        if let Some((standing, before)) = output.past() {
+        records.manifest.started = Some(Utc::now());
+        if let Some((standing, before)) = recorder.workplace().past() {
+            records.manifest.started = before.manifest.started;
+            records.events = before.events;
             let under_way = standing.finished.len();
             for (card, done) in records.manifest.runs.iter_mut().zip(standing.finished) {
                 *card = done.card;
@@ -279,12 +298,12 @@ impl Simulation {
             (begun.merits, records.merits) = (mine, done);
             (begun.saved, records.clients) = (standing.saved, before.clients);
         }
-        output.manifest(&records.manifest)?;
+        recorder.begin(&records.manifest)?;
         for run in runs.len()..self.runs.len() {
             if observer.stop() {
                 return Err(Error::Interrupted {
                     what: format!("{run} of {} runs are done", self.runs.len()),
-                    folder: output.folder().into(),
+                    folder: recorder.folder().map(PathBuf::from),
                 });
             }
             let (planned, begun) = (self.runs[run], std::mem::take(&mut begun));
@@ -293,21 +312,22 @@ impl Simulation {
             let picks = entry.pick.is_some() && self.is_result(&planned);
             let card = &mut records.manifest.runs[run];
             if let Role::Tuned { tuning } = planned.role {
-                output
-                    .kept()
-                    .forget_trials(self.tunings[tuning].runs())
-                    .map_err(|source| Error::Write { path: output.folder().into(), source })?;
+                recorder.workplace().forget_trials(self.tunings[tuning].runs()).map_err(unkept(recorder))?;
             }
-            let done = Simulate { of: self, run, planned, card, output, observer, begun, picks }.run(&entry.method)?;
-            output.finish(card, &done.summary)?;
+            let simulate = Simulate { of: self, run, planned, card, recorder: &mut *recorder, observer, begun, events: vec![], picks };
+            let done = simulate.run(&entry.method)?;
+            recorder.run_done(card, &done.summary)?;
             records.rows.extend(done.rows);
             records.clients.extend(done.clients);
             records.merits.extend(done.merits);
+            records.events.extend(done.events);
+            records.models.extend(done.models);
             runs.push(done.summary);
-            output.manifest(&records.manifest)?;
+            recorder.manifest(&records.manifest)?;
         }
         let tuning = self.tunings.iter().map(|trials| trials.summary(Past { runs: &runs, rows: &records.rows })).collect();
-        records.summary = Some(Summary { experiment: self.experiment.name.clone(), runs, tuning, claims: vec![] });
+        records.summary =
+            Some(Summary { experiment: self.experiment.name.clone(), finished: Some(Utc::now()), runs, tuning, claims: vec![] });
         Ok(records)
     }
 }
@@ -315,6 +335,20 @@ impl Simulation {
 /// α as the parameters have it, for the record of what was chosen.
 fn alpha_of(method: &dyn AnyMethod) -> Map<String, Value> {
     method.params().into_iter().filter(|(name, _)| name == "alpha").collect()
+}
+
+/// Tells whoever watches, and whoever reads the records later.
+fn note(recorder: &mut dyn Recorder, observer: &dyn Observer, run: Option<usize>, text: String) -> Result<motet_records::Event, Error> {
+    observer.notice(Event::Note(&text));
+    let event = motet_records::Event { run, ..motet_records::Event::now(EventKind::Note, text) };
+    keep(recorder, event)
+}
+
+/// Records an event.
+fn keep(recorder: &mut dyn Recorder, event: motet_records::Event) -> Result<motet_records::Event, Error> {
+    let kept = recorder.event(&event);
+    kept.map_err(|source| Error::Write { path: recorder.folder().unwrap_or(Path::new("")).join(names::EVENTS), source })?;
+    Ok(event)
 }
 
 impl Built {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use motet_core::{Metrics, Outcome, Row, RunSummary, Tried, Tuning, larger_is_better};
+use motet_core::{Metrics, Outcome, Row, larger_is_better};
+use motet_records::{RunSummary, Tried, Tuning};
 use serde_json::{Map, Value};
 
 use crate::config::TuneRule;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use motet::bundled::{DEMO, EXPERIMENTS};
 use motet::config::Experiment;
 use motet::runtime::Pool;
-use motet::{Catalogue, Output, Simulation, Unobserved};
+use motet::{Catalogue, Folder, Simulation};
 
 #[test]
 fn every_bundled_experiment_runs_for_two_rounds() {
@@ -42,8 +42,8 @@ fn every_bundled_experiment_runs_for_two_rounds() {
             Err(error) => panic!("{}: {error}", bundled.name),
         };
         let folder = tempfile::tempdir().unwrap();
-        let mut output = Output::create(&folder.path().join("out"), false, &simulation.experiment().document).unwrap();
-        let records = simulation.run(&mut output, &Unobserved).unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
+        let mut output = Folder::create(&folder.path().join("out"), false, &simulation.experiment().document).unwrap();
+        let records = simulation.run(&mut output).unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
         assert!(!records.rows.is_empty());
     }
 }

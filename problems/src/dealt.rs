@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use motet_core::{Input, Seed, Shard};
+use motet_core::{Seed, Shard};
+use motet_records::Input;
 
 use crate::album::{Album, albums};
 use crate::census::Census;

@@ -6,12 +6,12 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use motet_core::Input;
+use motet_records::{Input, hexadecimal};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::ProblemError;
-use crate::source::open::{hexadecimal, name_of};
+use crate::source::open::name_of;
 
 /// The list beside imported files.
 pub(crate) const LIST: &str = "motet-import.json";

@@ -41,7 +41,6 @@ pub use own_data::{Column, DataError, DataFrame, LabelledRows, Names, OwnData};
 pub use prepare::{Field, Form, Preparation};
 pub use problem::Problem;
 pub use problem_config::{ProblemConfig, ProblemSeed};
-pub use source::open::hexadecimal;
 pub use source::{AnySource, Load, Material, Place, SOURCES, Source};
 pub use split::{AnySplit, Deal, Extra, Partition, SPLITS, Split};
 pub use unseen::Unseen;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Devices, Input, Liars, Population, ProblemCard, Roster, Seed, Shard, Vector};
+use motet_core::{ClientId, Devices, Liars, Population, Roster, Seed, Shard, Vector};
+use motet_records::{Input, ProblemCard};
 
 use crate::album::Album;
 use crate::census::Census;

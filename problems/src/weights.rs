@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use motet_core::{Input, Vector, Wire};
+use motet_core::{Vector, Wire};
+use motet_records::{Input, sha256};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sha2::{Digest, Sha256};
-
-use crate::source::open::hexadecimal;
 
 /// Where training starts: a file of parameters, which an experiment file can name, or what a program gives.
 ///
@@ -26,9 +24,7 @@ pub enum Weights {
 impl Weights {
     /// What a program gave, as manifests have it; or the file, which is known when it is read.
     pub(crate) fn input(&self) -> Result<Input, &Path> {
-        let of = |name: &str, bytes: &[u8]| {
-            Ok(Input { name: name.into(), bytes: bytes.len() as u64, sha256: hexadecimal(&Sha256::digest(bytes)) })
-        };
+        let of = |name: &str, bytes: &[u8]| Ok(Input { name: name.into(), bytes: bytes.len() as u64, sha256: sha256(bytes) });
         match self {
             Weights::File(path) => Err(path),
             Weights::Bytes(bytes) => of("weights", bytes),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use motet_core::Row;
+use motet_records::Records;
 
-use crate::Records;
 use crate::group::{Group, Run};
 
 /// The folders of one report and their runs, grouped: runs that differ only by their seed belong together.

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use motet_core::{ClientRow, Metrics, Outcome, Row, RunCard, RunSummary, UpDown};
-
-use crate::Records;
+use motet_core::{Metrics, Outcome, Row, UpDown};
+use motet_records::{ClientRow, Records, RunCard, RunSummary};
 
 /// Runs that differ only by their seed.
 pub struct Group<'a> {

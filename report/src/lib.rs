@@ -1,8 +1,9 @@
 //! Records → tables, plots, a page, and verdicts on claims.
 //!
 //! ```
-//! use motet_core::{Manifest, Row, RunCard};
-//! use motet_report::{Records, render, table};
+//! use motet_core::Row;
+//! use motet_records::{Manifest, Records, RunCard};
+//! use motet_report::{render, table};
 //!
 //! // Usually `Records::read(folder)?`.
 //! let card = RunCard { label: "flix α=0.5".into(), method: "flix".into(), ..RunCard::default() };
@@ -37,7 +38,6 @@ mod merit;
 mod mixture;
 mod number;
 mod page;
-mod records;
 mod render;
 mod results;
 mod sweep;
@@ -50,6 +50,5 @@ pub use households::{Household, data_page, label_map};
 pub use join::{Advice, Candidate, Estimate, Offer, Way, candidates};
 pub use merit::{Columns, Help, Helper, MeritMap, Transfer, transfers};
 pub use mixture::{AlphaCurve, Contest, Role, Station, alpha, alpha_curves};
-pub use records::{ReadError, Records};
 pub use render::{File, OUTPUTS, Output, RenderError, render, render_as, table};
 pub use results::results;

@@ -1,6 +1,7 @@
 //! One model for all, own models, or a mixture: which runs are which, and which did best.
 
-use motet_core::{RunCard, larger_is_better};
+use motet_core::larger_is_better;
+use motet_records::RunCard;
 use serde_json::Value;
 
 use crate::compare::{Comparison, mean};

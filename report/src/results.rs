@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use motet_core::{Status, Verdict};
+use motet_records::{Records, Status, Verdict};
 use serde_json::Value;
 
 use crate::figures;
 use crate::render::File;
-use crate::{Comparison, Records, number};
+use crate::{Comparison, number};
 
 /// The page `<name>.md` as Markdown, and one picture for each experiment under `<name>/`.
 pub fn results(experiments: &[(String, Records)], name: &str) -> Vec<File> {

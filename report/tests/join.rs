@@ -4,8 +4,9 @@ mod chromium;
 
 use std::fs;
 
-use motet_core::{ClientRow, Manifest, Outcome, ProblemCard, RunCard, RunSummary, Summary, UpDown};
-use motet_report::{Advice, Comparison, Records, Way, candidates, render};
+use motet_core::{Outcome, UpDown};
+use motet_records::{ClientRow, Manifest, ProblemCard, Records, RunCard, RunSummary, Summary};
+use motet_report::{Advice, Comparison, Way, candidates, render};
 use serde_json::json;
 
 /// Five splits. Client 0 gains by the mixture every time, client 1 wavers, client 2 loses by everything.

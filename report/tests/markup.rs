@@ -2,8 +2,9 @@
 
 mod sample;
 
-use motet_core::{Manifest, Metrics, ProblemCard, Row, RunCard, Status, Summary, Verdict};
-use motet_report::{Comparison, OUTPUTS, Records};
+use motet_core::{Metrics, Row};
+use motet_records::{Manifest, ProblemCard, Records, RunCard, Status, Summary, Verdict};
+use motet_report::{Comparison, OUTPUTS};
 use proptest::prelude::*;
 
 /// Checks that elements nest, attributes are quoted and nothing is left unescaped.
@@ -123,8 +124,7 @@ fn named(name: &str, values: &[f64]) -> Records {
         },
         summary: Some(Summary { claims: vec![claim], ..Summary::default() }),
         rows: values.iter().enumerate().map(row).collect(),
-        clients: vec![],
-        merits: vec![],
+        ..Records::default()
     }
 }
 

@@ -1,6 +1,9 @@
 //! Clients that see only bytes: the network without the sockets.
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Host, Probe, Reader, Roster, Score, Slot, Vector, Wave, Wire};
+use motet_core::{
+    Abort, Adding, Algorithm, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Vector, Wave, Wire, sum_by_exchange,
+    whole,
+};
 
 /// Encodes every message and score on one side and decodes it on the other.
 pub struct Bytes<A: Algorithm> {
@@ -14,20 +17,20 @@ impl<A: Algorithm> Bytes<A> {
     }
 }
 
-/// Through the wire and back; every byte must be used.
-fn carry<T: Wire>(message: &T, client: ClientId) -> Result<T, Abort> {
+/// Onto the wire. What is sent must be as long as it says, or the accounts would be wrong.
+fn sent<T: Wire>(message: &T, client: ClientId) -> Result<Vec<u8>, Abort> {
     let mut bytes = vec![];
     message.encode(&mut bytes);
-    let broken = |reason: String| Abort::Protocol { client: client.0, reason };
     if bytes.len() as u64 != message.bytes() {
-        return Err(broken(format!("{} bytes announced, {} sent", message.bytes(), bytes.len())));
+        let reason = format!("{} bytes announced, {} sent", message.bytes(), bytes.len());
+        return Err(Abort::Protocol { client: client.0, reason });
     }
-    let mut from = Reader::new(&bytes);
-    let received = T::decode(&mut from).map_err(|e| broken(e.to_string()))?;
-    match from.left() {
-        0 => Ok(received),
-        left => Err(broken(format!("{left} bytes left over"))),
-    }
+    Ok(bytes)
+}
+
+/// Through the wire and back. What we send ourselves must arrive.
+fn carry<T: Wire>(message: &T, client: ClientId) -> Result<T, Abort> {
+    whole(&sent(message, client)?).map_err(|e| Abort::Protocol { client: client.0, reason: e.to_string() })
 }
 
 impl<A: Algorithm> Fleet<A> for Bytes<A> {
@@ -35,14 +38,34 @@ impl<A: Algorithm> Fleet<A> for Bytes<A> {
         self.host.roster()
     }
 
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn is_there(&self, _: Slot, _: ClientId) -> bool {
+        true
+    }
+
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         for (k, &id) in wave.to.iter().enumerate() {
             let ask = carry(wave.asks.at(k), id)?;
             if let Some(answer) = self.host.answer(id, slot, wave.heard.of(id), &ask)? {
-                each(id, carry(&answer, id)?);
+                each(id, whole(&sent(&answer, id)?));
             }
         }
         Ok(())
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        sum_by_exchange(self, slot, wave, adding)
+    }
+
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+        for id in clients {
+            self.host.settle(id, heard.of(id))?;
+        }
+        Ok(())
+    }
+
+    /// Nobody keeps the clock of a deployment here.
+    fn elapsed(&mut self) -> f64 {
+        0.0
     }
 
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {

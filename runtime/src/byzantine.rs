@@ -1,6 +1,9 @@
 //! A fleet some of whose clients lie.
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Heard, Liars, Probe, Purpose, Roster, Score, Seed, Slot, Vector, Wave, Wire};
+use motet_core::{
+    Abort, Adding, Algorithm, Answer, ClientId, Fleet, Heard, Liars, Probe, Purpose, Received, Roster, Score, Seed, Slot, Vector, Wave,
+    Wire, sum_by_exchange,
+};
 
 /// Any fleet, with the replies of some clients rewritten on the way back. Some attacks look at what the others send: a
 /// wave with liars in it is held back until all have answered. Probes are honest: what is measured is the model.
@@ -25,21 +28,26 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Byzantine<F> {
         self.inner.is_there(slot, client)
     }
 
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         let Some(liars) = self.liars.filter(|liars| wave.to.iter().any(|&id| liars.lies(id))) else {
             return self.inner.exchange(slot, wave, each);
         };
-        let mut answers = vec![];
-        self.inner.exchange(slot, wave, &mut |id, answer| answers.push((id, answer)))?;
+        let mut all = vec![];
+        self.inner.exchange(slot, wave, &mut |id, received| all.push((id, received)))?;
         let mut honest: Vec<Vec<Vector>> = vec![];
-        for (_, answer) in answers.iter_mut().filter(|(id, _)| !liars.lies(*id)) {
-            honest.push(vectors(&mut answer.reply));
-        }
-        for (id, answer) in answers {
-            if !liars.lies(id) {
-                each(id, answer);
-                continue;
+        for (_, received) in all.iter_mut().filter(|(id, _)| !liars.lies(*id)) {
+            if let Ok(answer) = received {
+                honest.push(vectors(&mut answer.reply));
             }
+        }
+        for (id, received) in all {
+            let answer = match received {
+                Ok(answer) if liars.lies(id) => answer,
+                other => {
+                    each(id, other);
+                    continue;
+                }
+            };
             let (mut reply, mut place) = (answer.reply, 0);
             let mut rng = self.seed.dice(slot, id.0, Purpose::Fault);
             reply.vectors(&mut |v| {
@@ -47,9 +55,17 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Byzantine<F> {
                 liars.corrupt(v, &seen, &mut rng);
                 place += 1;
             });
-            each(id, Answer::new(reply, answer.work));
+            each(id, Ok(Answer::new(reply, answer.work)));
         }
         Ok(())
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        // Lies are told before anything is added.
+        if self.liars.is_some() {
+            return sum_by_exchange(self, slot, wave, adding);
+        }
+        self.inner.sum(slot, wave, adding)
     }
 
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {

@@ -35,7 +35,9 @@ pub struct Holdings {
 /// How many are kept.
 pub const KEPT: usize = 3;
 
-const MAGIC: &[u8; 8] = b"motet\0c1";
+/// What every checkpoint begins with, whatever its format; the last byte of the eight is the format's digit.
+const FAMILY: &[u8; 7] = b"motet\0c";
+const MAGIC: &[u8; 8] = b"motet\0c2";
 /// Magic, number, length of the body, checksum.
 const HEAD: usize = 8 + 8 + 8 + 4;
 const SUFFIX: &str = "checkpoint";
@@ -64,12 +66,20 @@ impl Checkpoints {
         Ok(numbers.first().copied().unwrap_or(number))
     }
 
-    /// Everything that is there.
+    /// Everything that is there. A checkpoint of another format is an error: it is not damaged, and this program cannot
+    /// go on from it.
     pub fn find(&self) -> io::Result<Holdings> {
         let mut found = Holdings::default();
         for number in self.numbers()?.into_iter().rev() {
             let path = self.path(number);
-            match parse(number, fs::read(&path)?) {
+            let file = fs::read(&path)?;
+            if let Some(format) = foreign(&file) {
+                return Err(io::Error::other(format!(
+                    "{} is of checkpoint format {format}, this program goes on from format 2 only: finish with the motet that wrote it",
+                    path.file_name().unwrap_or_default().to_string_lossy()
+                )));
+            }
+            match parse(number, file) {
                 Some(body) => found.whole.push(Found { number, body }),
                 None => found.damaged.push(path),
             }
@@ -117,6 +127,15 @@ fn head(number: u64, body: &[u8]) -> [u8; HEAD] {
     head
 }
 
+/// The digit of a format that is not ours, if the file is whole otherwise.
+fn foreign(file: &[u8]) -> Option<char> {
+    let digit = *file.strip_prefix(FAMILY)?.first().filter(|digit| digit.is_ascii_digit() && **digit != MAGIC[7])?;
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(file.get(..24)?);
+    sum.update(file.get(HEAD..)?);
+    (file.get(24..HEAD)? == sum.finalize().to_le_bytes()).then_some(digit as char)
+}
+
 /// The body, if every byte is as it was written.
 fn parse(number: u64, mut file: Vec<u8>) -> Option<Vec<u8>> {
     let body = file.split_off(HEAD.min(file.len()));
@@ -162,6 +181,21 @@ mod tests {
             check(&whole[..at]);
         }
         check(&[&whole[..], b"!"].concat());
+    }
+
+    #[test]
+    fn a_checkpoint_of_another_format_is_refused_and_not_taken_for_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoints = Checkpoints::new(folder.path());
+        checkpoints.save(1, b"some state").unwrap();
+        let mut older = fs::read(checkpoints.path(1)).unwrap();
+        older[7] = b'1';
+        let sum = crc32fast::hash(&[&older[..24], &older[HEAD..]].concat());
+        older[24..HEAD].copy_from_slice(&sum.to_le_bytes());
+        fs::write(checkpoints.path(1), &older).unwrap();
+        let said = checkpoints.find().unwrap_err().to_string();
+        assert!(said.contains("checkpoint format 1"), "{said}");
+        assert_eq!(fs::read(checkpoints.path(1)).unwrap(), older);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! A fleet on devices that are slow, away or unreliable, and the clock of their deployment.
 
-use motet_core::{Abort, Algorithm, Answer, Asks, ClientId, Devices, Fleet, Heard, Probe, Roster, Score, Seed, Slot, Wave, Wire};
+use motet_core::{
+    Abort, Adding, Algorithm, Asks, ClientId, Devices, Fleet, Heard, Probe, Received, Roster, Score, Seed, Slot, Wave, Wire, Work,
+    sum_by_exchange,
+};
 
 /// Any fleet, as it would be on some devices. Time passes by what is sent and computed, not by this machine's clock: an
 /// exchange lasts until the slowest client that is waited for has answered. Measuring takes no time.
@@ -30,7 +33,7 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Deployed<F> {
         self.devices.is_none_or(|devices| devices.is_there(self.seed, slot, client)) && self.inner.is_there(slot, client)
     }
 
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         let Some(devices) = self.devices else { return self.inner.exchange(slot, wave, each) };
         let again = self.asked.filter(|(last, _)| *last == slot).map_or(0, |(_, again)| again + 1);
         self.asked = Some((slot, again));
@@ -52,16 +55,18 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Deployed<F> {
         let patience = devices.deadline.map_or(f64::INFINITY, |deadline| *deadline);
         let (mut slowest, mut position, seed) = (0.0f64, 0, self.seed);
         let silent = to.len() < wave.to.len();
-        self.inner.exchange(slot, Wave { to: &to, asks, heard: wave.heard }, &mut |id, answer| {
+        self.inner.exchange(slot, Wave { to: &to, asks, heard: wave.heard }, &mut |id, received| {
             while to[position] != id {
                 position += 1;
             }
-            let seconds = devices.seconds(id, down[position], answer.work, answer.reply.bytes());
+            // Of what nobody can read it is not known how long it took to send.
+            let (work, up) = received.as_ref().map_or((Work::default(), 0), |answer| (answer.work, answer.reply.bytes()));
+            let seconds = devices.seconds(id, down[position], work, up);
             let lost = seconds > patience || devices.is_lost(seed, slot, id, again);
             // The server cannot tell who is lost from who is slow: it waits until it gives up, if it ever does.
             slowest = slowest.max(if lost && patience.is_finite() { patience } else { seconds });
             if !lost {
-                each(id, answer);
+                each(id, received);
             }
         })?;
         if silent && patience.is_finite() {
@@ -71,12 +76,20 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Deployed<F> {
         Ok(())
     }
 
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        // Each reply takes its own time, and some are lost before they are added.
+        if self.devices.is_some() {
+            return sum_by_exchange(self, slot, wave, adding);
+        }
+        self.inner.sum(slot, wave, adding)
+    }
+
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
         self.inner.settled(clients, heard)
     }
 
     fn elapsed(&mut self) -> f64 {
-        std::mem::take(&mut self.seconds)
+        std::mem::take(&mut self.seconds) + self.inner.elapsed()
     }
 
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {

@@ -1,6 +1,6 @@
 //! Everyone on this thread: the reference the others are compared with.
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Heard, Host, Probe, Roster, Score, Slot, Wave};
+use motet_core::{Abort, Adding, Algorithm, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Wave, sum_by_exchange};
 
 /// Serves one client after the other.
 pub struct Inline<A: Algorithm> {
@@ -19,13 +19,21 @@ impl<A: Algorithm> Fleet<A> for Inline<A> {
         self.host.roster()
     }
 
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn is_there(&self, _: Slot, _: ClientId) -> bool {
+        true
+    }
+
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         for (k, &id) in wave.to.iter().enumerate() {
             if let Some(answer) = self.host.answer(id, slot, wave.heard.of(id), wave.asks.at(k))? {
-                each(id, answer);
+                each(id, Ok(answer));
             }
         }
         Ok(())
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        sum_by_exchange(self, slot, wave, adding)
     }
 
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
@@ -33,6 +41,11 @@ impl<A: Algorithm> Fleet<A> for Inline<A> {
             self.host.settle(id, heard.of(id))?;
         }
         Ok(())
+    }
+
+    /// Nobody keeps the clock of a deployment here.
+    fn elapsed(&mut self) -> f64 {
+        0.0
     }
 
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {

@@ -1,6 +1,8 @@
 //! Loses replies after the clients did their work.
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Probe, Purpose, Roster, Score, Seed, Slot, Wave};
+use motet_core::{
+    Abort, Adding, Algorithm, ClientId, Fleet, Heard, Probe, Purpose, Received, Roster, Score, Seed, Slot, Wave, sum_by_exchange,
+};
 
 /// Any fleet, with a share of its replies lost on the way back.
 ///
@@ -28,15 +30,31 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Lossy<F> {
         self.inner.is_there(slot, client)
     }
 
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.waves += 1;
         let mut dice = self.seed.dice(Slot { round: self.waves, attempt: 0, exchange: 0 }, 0, Purpose::Fault);
         let share = self.share;
-        self.inner.exchange(slot, wave, &mut |id, answer| {
+        self.inner.exchange(slot, wave, &mut |id, received| {
             if !dice.coin(share) {
-                each(id, answer);
+                each(id, received);
             }
         })
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        // What is lost is lost before it is added.
+        if self.share > 0.0 {
+            return sum_by_exchange(self, slot, wave, adding);
+        }
+        self.inner.sum(slot, wave, adding)
+    }
+
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+        self.inner.settled(clients, heard)
+    }
+
+    fn elapsed(&mut self) -> f64 {
+        self.inner.elapsed()
     }
 
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {

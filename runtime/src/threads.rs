@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use motet_core::{Abort, Algorithm, Answer, Asks, ClientId, Fleet, Heard, Host, Probe, Roster, Score, Slot, Vector, Wave};
+use motet_core::{
+    Abort, Adding, Algorithm, Asks, ClientId, Fleet, Heard, Host, Probe, Received, Roster, Score, Slot, Vector, Wave, sum_by_exchange,
+};
 
 use crate::pool::Pool;
 
@@ -30,7 +32,11 @@ impl<A: Algorithm> Fleet<A> for Threads<A> {
         self.host.roster()
     }
 
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn is_there(&self, _: Slot, _: ClientId) -> bool {
+        true
+    }
+
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.host.expect(wave.to);
         let asks = match wave.asks {
             Asks::Same(ask) => Owned::Same(ask.clone()),
@@ -48,11 +54,15 @@ impl<A: Algorithm> Fleet<A> for Threads<A> {
             host.answer(id, slot, heard, ask)
         };
         self.pool.scatter(wave.to.len(), answer, |k, result| match result {
-            Ok(Some(answer)) if failed.is_none() => each(wave.to[k], answer),
+            Ok(Some(answer)) if failed.is_none() => each(wave.to[k], Ok(answer)),
             Ok(_) => {}
             Err(error) => failed = failed.take().or(Some(error)),
         });
         failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        sum_by_exchange(self, slot, wave, adding)
     }
 
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
@@ -60,6 +70,11 @@ impl<A: Algorithm> Fleet<A> for Threads<A> {
             self.host.settle(id, heard.of(id))?;
         }
         Ok(())
+    }
+
+    /// Nobody keeps the clock of a deployment here.
+    fn elapsed(&mut self) -> f64 {
+        0.0
     }
 
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {

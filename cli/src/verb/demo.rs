@@ -7,7 +7,7 @@ use clap::Args;
 use super::console::Console;
 use super::run::{HowArgs, perform, tell};
 use motet::Error;
-use motet::Output;
+use motet::Folder;
 use motet::bundled::DEMO;
 
 /// Run the built-in experiment; needs no file and no download.
@@ -24,7 +24,7 @@ impl DemoArgs {
     /// Runs it; false if a run failed.
     pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let experiment = self.how.experiment(DEMO.document(false)?, console)?;
-        let folder = self.how.out.clone().unwrap_or_else(|| Output::fresh_name(Path::new("motet-runs"), &experiment.name));
+        let folder = self.how.out.clone().unwrap_or_else(|| Folder::fresh_name(Path::new("motet-runs"), &experiment.name));
         let records = perform(experiment, &self.how, &folder, console)?;
         console.aside(&format!("The experiment is in {}: change it and `motet run` it.", folder.join("experiment.toml").display()));
         Ok(tell(&records, &folder, console))

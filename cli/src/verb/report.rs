@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use motet::report::{OUTPUTS, Records, render, render_as, table};
+use motet::records::Records;
+use motet::report::{OUTPUTS, render, render_as, table};
 use serde_json::json;
 
 use super::console::Console;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use motet::core::{Outcome, Status, Verdict};
+use motet::core::Outcome;
+use motet::records::{Status, Verdict, slug};
 use motet::report::claims::judge;
 use serde_json::{Value, json};
 
@@ -11,7 +12,6 @@ use super::console::Console;
 use super::run::{HowArgs, perform};
 use motet::Error;
 use motet::bundled::{Bundled, EXPERIMENTS};
-use motet::slug;
 
 /// Run bundled paper experiments and check each one's claims.
 #[derive(Args, Debug)]

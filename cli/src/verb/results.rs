@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use motet::report::{Records, results};
+use motet::records::Records;
+use motet::report::results;
 use serde_json::{Map, Value, json};
 
 use super::console::Console;
@@ -51,7 +52,7 @@ impl ResultsArgs {
             written.push(path.display().to_string());
         }
         let claims = || experiments.iter().filter_map(|(_, records)| records.summary.as_ref()).flat_map(|summary| &summary.claims);
-        let failed = claims().filter(|v| !v.holds && v.status == motet::core::Status::Must).count();
+        let failed = claims().filter(|v| !v.holds && v.status == motet::records::Status::Must).count();
         let json = json!({ "written": written, "claims": claims().count(), "failed": failed });
         console.result(&json, || format!("{} claims of {} experiments: {}", claims().count(), experiments.len(), self.out.display()));
         Ok(failed == 0)

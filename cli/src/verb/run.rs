@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use clap::Args;
 use motet::config::{Document, Experiment};
-use motet::core::{Outcome, Tuning};
-use motet::report::{Records, table};
+use motet::core::Outcome;
+use motet::records::{Records, Tuning, slug};
+use motet::report::table;
 use motet::runtime::Pool;
-use motet::{Error, Output, Simulation, slug};
+use motet::{Error, Folder, Simulation};
 
 use super::console::Console;
 use crate::progress::Progress;
@@ -76,7 +77,7 @@ impl RunArgs {
     pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let Some(named) = &self.resume else {
             let experiment = self.how.experiment(self.document()?, console)?;
-            let folder = self.how.out.clone().unwrap_or_else(|| Output::fresh_name(Path::new("motet-runs"), &experiment.name));
+            let folder = self.how.out.clone().unwrap_or_else(|| Folder::fresh_name(Path::new("motet-runs"), &experiment.name));
             let records = perform(experiment, &self.how, &folder, console)?;
             return Ok(tell(&records, &folder, console));
         };
@@ -88,17 +89,17 @@ impl RunArgs {
             }
             (None, _) => PathBuf::from(named),
         };
-        if !Output::is_unfinished(&folder) {
+        if !Folder::is_unfinished(&folder) {
             let records = Records::read(&folder)?;
             if records.summary.is_none() {
                 let reason = "nothing is kept here to go on from".to_owned();
                 return Err(Error::Unresumable { folder, reason });
             }
-            Output::sweep(&folder);
+            Folder::sweep(&folder);
             console.aside("this experiment is finished");
             return Ok(tell(&records, &folder, console));
         }
-        let document = if self.experiment.is_some() { self.document()? } else { Output::begun(&folder)? };
+        let document = if self.experiment.is_some() { self.document()? } else { Folder::begun(&folder)? };
         let experiment = self.how.experiment(document, console)?;
         let records = go_on(experiment, &self.how, &folder, console)?;
         Ok(tell(&records, &folder, console))
@@ -112,24 +113,24 @@ impl RunArgs {
 /// Runs an experiment into a folder: records, verdicts, report.
 pub(super) fn perform(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console<'_>) -> Result<Records, Error> {
     let simulation = Simulation::on(experiment, how.pool())?;
-    let output = Output::create(folder, how.overwrite, &simulation.experiment().document)?;
+    let output = Folder::create(folder, how.overwrite, &simulation.experiment().document)?;
     carry_out(&simulation, output, console)
 }
 
 /// Goes on with the experiment in a folder.
 fn go_on(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console<'_>) -> Result<Records, Error> {
     let simulation = Simulation::on(experiment, how.pool())?;
-    let output = Output::resume(folder, &simulation.manifest(), &|what| console.aside(what))?;
+    let output = Folder::resume(folder, &simulation.manifest(), &|what| console.aside(what))?;
     carry_out(&simulation, output, console)
 }
 
-fn carry_out(simulation: &Simulation, mut output: Output, console: Console<'_>) -> Result<Records, Error> {
+fn carry_out(simulation: &Simulation, mut folder: Folder, console: Console<'_>) -> Result<Records, Error> {
     let progress = Progress::new(console.quiet);
-    let records = simulation.run(&mut output, &progress);
+    let records = simulation.run_observed(&mut folder, &progress);
     progress.finish();
     records.inspect_err(|error| {
         if matches!(error, Error::Run { .. } | Error::Write { .. }) {
-            console.aside(&format!("what was reached is kept: go on with motet run --resume {}", output.folder().display()));
+            console.aside(&format!("what was reached is kept: go on with motet run --resume {}", folder.path().display()));
         }
     })
 }

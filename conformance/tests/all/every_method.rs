@@ -4,7 +4,7 @@ use std::path::Path;
 
 use motet_conformance::{
     AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryMoment, JudgesTheUnseen, ProbesChangeNothing, SeedDecides,
-    SurvivesLoss, ZeroRounds, parameters_are_described, uncited_lines,
+    SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds, parameters_are_described, reads_as_its_card_says, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
 
@@ -35,6 +35,16 @@ fn asking_twice_in_a_slot_is_asking_once() {
 #[test]
 fn lost_replies_do_no_harm() {
     keeps(SurvivesLoss);
+}
+
+#[test]
+fn replies_that_break_the_protocol_do_no_harm() {
+    keeps(SurvivesBreaches);
+}
+
+#[test]
+fn sums_may_be_added_up_elsewhere() {
+    keeps(SumsElsewhere);
 }
 
 #[test]
@@ -74,6 +84,24 @@ impl Visitor for Described {
 #[test]
 fn cards_describe_every_parameter() {
     every_method(|| Box::new(|card| visit(card, Described)));
+}
+
+struct AsItSays;
+
+impl Visitor for AsItSays {
+    type Out = Result<(), String>;
+    fn visit<M: Method>(self, method: M) -> Self::Out {
+        reads_as_its_card_says(method)
+    }
+}
+
+#[test]
+fn methods_read_sums_or_single_vectors_as_their_cards_say() {
+    every_method(|| Box::new(|card| visit(card, AsItSays)));
+    // Those of either kind, in the other one.
+    for more in [r#"{"alpha":0.5,"start":"one-shot"}"#, r#"{"alpha":0.5,"compressor":{"kind":"rand-k","k":0.5}}"#] {
+        with("scafflix", &mut serde_json::Deserializer::from_str(more), AsItSays).unwrap().unwrap().unwrap();
+    }
 }
 
 #[test]

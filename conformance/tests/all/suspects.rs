@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use motet_conformance::{AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, ProbesChangeNothing, SurvivesLoss, everywhere};
-use motet_core::{Abort, Algorithm, ClientId, Deployment, Mean, Message, Reader, Round, Site, Study, Vector, Wire, WireError, message};
+use motet_conformance::{
+    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, ProbesChangeNothing, SurvivesBreaches, SurvivesLoss, everywhere,
+};
+use motet_core::{
+    Abort, Algorithm, ClientId, Deployment, Mean, Message, Misfit, ModelShape, Reader, Round, Site, Study, Vector, Wire, WireError, message,
+};
 
 /// Gradient descent with a fault.
 #[derive(Default)]
@@ -25,6 +29,8 @@ enum Fault {
     Understated,
     /// Steps far too long.
     Diverging,
+    /// Replies are believed to fit, and what does not is ignored without a word.
+    Trusting,
 }
 
 message! {
@@ -52,6 +58,9 @@ impl Wire for Gradient {
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self { g: Vector::decode(from)?, understated: bool::decode(from)? })
     }
+    fn vectors(&mut self, each: &mut dyn FnMut(&mut Vector)) {
+        each(&mut self.g);
+    }
 }
 
 impl Message for Gradient {
@@ -74,7 +83,11 @@ impl Algorithm for Suspect {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let mut mean = Mean::like(x);
-        round.ask(&round.everyone(), Differentiate { x: x.clone() }, |_, reply| mean.add(1.0, &reply.g))?;
+        round.ask(&round.everyone(), Differentiate { x: x.clone() }, |_, reply| {
+            if reply.g.fits(ModelShape::of(x)).is_ok() {
+                mean.add(1.0, &reply.g);
+            }
+        })?;
         x.axpy(if self.fault == Fault::Diverging { -20.0 } else { -0.1 }, &mean.finish());
         Ok(())
     }
@@ -88,6 +101,10 @@ impl Algorithm for Suspect {
         };
         g.scale(1.0 / (1.0 + calls as f64));
         Gradient { g, understated: self.fault == Fault::Understated }
+    }
+
+    fn fits(&self, _: &Differentiate, reply: &Gradient, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        if self.fault == Fault::Trusting { Ok(()) } else { reply.g.fits(model) }
     }
 
     fn shared<'a>(&self, x: &'a Vector, _: ClientId) -> &'a Vector {
@@ -114,6 +131,7 @@ fn a_faultless_method_passes() {
         verdict(EqualOnAllFleets, Fault::None),
         verdict(AskingTwiceIsAskingOnce, Fault::None),
         verdict(SurvivesLoss, Fault::None),
+        verdict(SurvivesBreaches, Fault::None),
         verdict(ProbesChangeNothing, Fault::None),
     ] {
         assert_eq!(verdict, "");
@@ -134,6 +152,11 @@ fn a_method_changed_by_being_measured_is_caught() {
 #[test]
 fn a_message_that_understates_its_length_is_caught() {
     assert!(verdict(EqualOnAllFleets, Fault::Understated).contains("bytes announced"));
+}
+
+#[test]
+fn a_method_that_believes_every_reply_is_caught() {
+    assert!(verdict(SurvivesBreaches, Fault::Trusting).contains("1 replies were spoilt, on record are []"));
 }
 
 #[test]

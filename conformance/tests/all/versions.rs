@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Algorithm, ClientId, Deployment, Host, Kept, Memo, Plan, Population, Round, Row, Sampling, Seed, Shard, Site, Slot, Store,
-    Study, Trained, Vector, message, train,
+    Abort, Adding, Algorithm, ClientId, Deployment, Fleet, Heard, Host, Keeper, Kept, Memo, Misfit, ModelShape, Moment, Next, Outcome,
+    Plan, Population, Probe, Received, Roster, Round, Row, Sampling, Score, Seed, Shard, Site, Slot, Store, Study, Trained, Vector, Wave,
+    Wire, WireError, message, sum_by_exchange, train, train_from, whole,
 };
 use motet_problems::synthetic::formula::q2;
 use motet_runtime::{Frozen, Inline, Lossy, Memory};
@@ -55,6 +56,10 @@ impl Algorithm for Tally {
         let delta = ask.amount + site.rng.below(100) as f64 + *me % 7.0;
         *me += delta;
         Added { delta }
+    }
+
+    fn fits(&self, _: &Add, _: &Added, _: ClientId, _: ModelShape) -> Result<(), Misfit> {
+        Ok(())
     }
 
     fn shared<'a>(&self, total: &'a Vector, _: ClientId) -> &'a Vector {
@@ -148,5 +153,70 @@ fn a_late_ask_does_not_cost_a_client_its_state() {
         let again = answer(3, Some(slot(2))).expect("the version that the server names is still there").reply.delta;
         assert_eq!(third, again);
         assert!(answer(4, Some(slot(3))).is_some());
+    }
+}
+
+/// Any fleet, one of whose clients sends bytes that are no reply.
+struct Garbled<F> {
+    inner: F,
+    client: ClientId,
+}
+
+impl<F: Fleet<Tally>> Fleet<Tally> for Garbled<F> {
+    fn roster(&self) -> Roster {
+        self.inner.roster()
+    }
+    fn is_there(&self, slot: Slot, client: ClientId) -> bool {
+        self.inner.is_there(slot, client)
+    }
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, Add>, each: &mut dyn FnMut(ClientId, Received<Added>)) -> Result<(), Abort> {
+        let garbled = self.client;
+        self.inner.exchange(slot, wave, &mut |id, received| each(id, if id == garbled { Err(WireError::Short.into()) } else { received }))
+    }
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, Add>, adding: &mut Adding<'_, Tally>) -> Result<(), Abort> {
+        sum_by_exchange(self, slot, wave, adding)
+    }
+    fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
+        self.inner.settled(clients, heard)
+    }
+    fn elapsed(&mut self) -> f64 {
+        self.inner.elapsed()
+    }
+    fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
+        self.inner.probe(probe, each)
+    }
+}
+
+/// Stops after a round and remembers the moment as bytes.
+struct StopAfter(u64, Vec<u8>);
+
+impl Keeper<Tally> for StopAfter {
+    fn after(&mut self, moment: &Moment<Tally>) -> std::io::Result<Next> {
+        self.1.clear();
+        moment.encode(&mut self.1);
+        Ok(if moment.next > self.0 { Next::Stop } else { Next::GoOn })
+    }
+}
+
+#[test]
+fn a_resumed_run_remembers_who_broke_the_protocol() {
+    let plan = Plan { quorum: 0.5, ..Plan::new(30, Seed(4)) };
+    let run = |cut: u64| {
+        let (method, store, mut rows) = (Arc::new(Tally { required: false }), &stores()[0], vec![]);
+        let fleet = || Garbled { inner: Inline::new(host(&method, store)), client: ClientId(3) };
+        let (mut stop, start) = (StopAfter(cut, vec![]), Moment::before(&*method, Vector::from(vec![0.0])));
+        let mut trained = train_from(&*method, start, &plan, &mut fleet(), &mut rows, &mut stop).unwrap();
+        if trained.outcome != Outcome::Finished {
+            let moment = whole::<Moment<Tally>>(&stop.1).unwrap();
+            trained = train_from(&*method, moment, &plan, &mut fleet(), &mut rows, &mut StopAfter(99, vec![])).unwrap();
+        }
+        assert_eq!(trained.outcome, Outcome::Finished);
+        (format!("{rows:?}"), rows.iter().flat_map(|row: &Row| row.breaches.clone()).collect::<Vec<_>>(), trained.server)
+    };
+    let (rows, breaches, total) = run(99);
+    assert_eq!(breaches.len(), 3, "asked until the third, in rounds {breaches:?}");
+    assert!(breaches.iter().all(|breach| breach.client == 3 && breach.reason == "the bytes end early"));
+    for cut in 0..10 {
+        assert_eq!(run(cut), (rows.clone(), breaches.clone(), total.clone()), "cut after round {cut}");
     }
 }

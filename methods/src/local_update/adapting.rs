@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Amount, Common, Line, Preset, Recipe, Rule, Theta, fifth, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
-use crate::registry::Card;
+use crate::registry::{Card, Reads};
 
 /// What tells the members apart.
 pub trait Order: Clone + Debug + Send + Sync + 'static {
@@ -61,6 +61,7 @@ fn once() -> NonZeroU32 {
 impl<O: Order> Preset for Adapting<O> {
     const CARD: Card = Card {
         name: O::NAME,
+        reads: Reads::Sums,
         about: O::ABOUT,
         paper: "Finn, Abbeel, Levine 2017",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

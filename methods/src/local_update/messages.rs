@@ -1,6 +1,6 @@
 //! What LocalUpdate and its kin send and keep.
 
-use motet_core::{Update, Vector, message, wire};
+use motet_core::{Addend, Misfit, ModelShape, Update, Vector, message, wire};
 
 use crate::parts::{Momenta, Plateau};
 
@@ -76,14 +76,35 @@ impl Reply {
         }
     }
 
-    /// qᵢ, the client's weight and ℓᵢ; none for an introduction.
-    pub(super) fn parts(self) -> Option<(Update, f64, Option<f64>)> {
+    /// Does it fit what was asked, with the number of examples and the loss where they are wanted, and nowhere else?
+    pub(super) fn fits(&self, ask: &Ask, weighed: bool, assessed: bool, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, self) {
+            (Ask::Introduce {}, Reply::Introduction { smoothness, convexity }) => {
+                Misfit::of_constant("smoothness", *smoothness)?;
+                Misfit::of_constant("convexity", *convexity)
+            }
+            (Ask::Train { .. } | Ask::TrainAt { .. }, reply) => {
+                let (q, sent) = match reply {
+                    Reply::Introduction { .. } => return Err(Misfit::Variant),
+                    Reply::Update { q } => (q, (false, false)),
+                    Reply::Weighed { q, .. } => (q, (true, false)),
+                    Reply::Assessed { q, .. } => (q, (false, true)),
+                    Reply::AssessedWeighed { q, .. } => (q, (true, true)),
+                };
+                if sent == (weighed, assessed) { q.fits(model) } else { Err(Misfit::Variant) }
+            }
+            _ => Err(Misfit::Variant),
+        }
+    }
+
+    /// qᵢ, what it counts for, and ℓᵢ; none for an introduction.
+    pub(super) fn addend(&self) -> Option<Addend<'_>> {
         match self {
             Reply::Introduction { .. } => None,
-            Reply::Update { q } => Some((q, 1.0, None)),
-            Reply::Weighed { q, examples } => Some((q, examples.into(), None)),
-            Reply::Assessed { q, loss } => Some((q, 1.0, Some(loss))),
-            Reply::AssessedWeighed { q, examples, loss } => Some((q, examples.into(), Some(loss))),
+            Reply::Update { q } => Some(Addend::counting(1.0).update(q)),
+            Reply::Weighed { q, examples } => Some(Addend::counting((*examples).into()).update(q)),
+            Reply::Assessed { q, loss } => Some(Addend::counting(1.0).update(q).number(*loss)),
+            Reply::AssessedWeighed { q, examples, loss } => Some(Addend::counting((*examples).into()).update(q).number(*loss)),
         }
     }
 }

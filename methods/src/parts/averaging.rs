@@ -1,6 +1,6 @@
 //! The server of FedAvg and its kin: hand out a model, average what comes back.
 
-use motet_core::{Abort, Algorithm, Cohort, Mean, Round, Vector, message};
+use motet_core::{Abort, Addend, Algorithm, Cohort, Misfit, ModelShape, Round, Vector, message};
 
 use super::Weights;
 
@@ -27,18 +27,20 @@ impl Trained {
     pub fn new(y: Vector, samples: usize) -> Self {
         Self { y, examples: u32::try_from(samples).unwrap_or(u32::MAX) }
     }
+
+    /// What it adds to the mean.
+    pub fn addend(&self, weights: Weights) -> Addend<'_> {
+        Addend::counting(weights.of(self.examples)).vector(&self.y)
+    }
+
+    /// Is it what [`Train`] asks for?
+    pub fn fits(&self, model: ModelShape) -> Result<(), Misfit> {
+        self.y.fits(model)
+    }
 }
 
 /// The mean of what the cohort makes of x; x itself if nobody is asked.
-pub fn average<A: Algorithm<Ask = Train, Reply = Trained>>(
-    x: &Vector,
-    cohort: &Cohort,
-    weights: Weights,
-    round: &mut Round<'_, A>,
-) -> Result<Vector, Abort> {
-    let mut mean = Mean::like(x);
-    round.ask(cohort, Train { x: x.clone() }, |id, Trained { y, examples }| {
-        mean.add(cohort.weight(id) * weights.of(examples), &y);
-    })?;
-    Ok(if mean.weight() > 0.0 { mean.finish() } else { x.clone() })
+pub fn average<A: Algorithm<Ask = Train, Reply = Trained>>(x: &Vector, cohort: &Cohort, round: &mut Round<'_, A>) -> Result<Vector, Abort> {
+    let sum = round.sum(cohort, Train { x: x.clone() }, |id| cohort.weight(id))?;
+    Ok(if sum.weight > 0.0 { sum.mean() } else { x.clone() })
 }

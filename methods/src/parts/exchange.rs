@@ -1,8 +1,8 @@
 //! What server and clients say to each other when gradients of F travel compressed.
 
-use motet_core::{Abort, Algorithm, ClientId, Cohort, Mean, Positive, Rate, Round, Site, Vector, message};
+use motet_core::{Abort, Algorithm, ClientId, Cohort, Mean, Misfit, ModelShape, Positive, Rate, Round, Site, Vector, message};
 
-use super::compress::{Compress, Compressors, Misfit, Opened, Packed, Turn};
+use super::compress::{Compress, Compressor, Compressors, Opened, Packed, Turn};
 use super::{Mixture, Start};
 
 message! {
@@ -55,6 +55,19 @@ impl Reply {
     /// The answer to `Introduce`, the same in all methods.
     pub fn introduction(mixture: &Mixture<'_>, optimum: bool, site: &mut Site<'_>) -> Self {
         Reply::Introduction { curvature: mixture.curvature(site), optimum: optimum.then(|| mixture.solve.optimum(site)) }
+    }
+
+    /// Does this client's reply fit what it was asked, sent with this compressor?
+    pub fn fits(&self, ask: &Ask, compressor: &Compressor, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, self) {
+            (Ask::Introduce { optimum: wanted }, Reply::Introduction { curvature, optimum }) => {
+                Misfit::of_constant("curvature", *curvature)?;
+                Misfit::of_optional(optimum.as_ref(), *wanted, model)
+            }
+            (Ask::Remember { .. }, Reply::Gradient { g }) => g.fits(model),
+            (Ask::Differentiate { turn, .. }, Reply::Compressed { packed }) => compressor.fits(packed, &turn.of(from), model),
+            _ => Err(Misfit::Variant),
+        }
     }
 }
 
@@ -139,21 +152,12 @@ pub fn gather<A: Algorithm<Ask = Ask, Reply = Reply>>(
     to: &Cohort,
     x: &Vector,
     round: &mut Round<'_, A>,
-    mut each: impl FnMut(ClientId, Opened<'_>) -> Result<(), Misfit>,
+    mut each: impl FnMut(ClientId, Opened<'_>),
 ) -> Result<Cohort, Abort> {
     let turn = Turn { round: round.index(), key: round.rng().next_u64() };
-    let mut wrong = None;
-    let answered = round.ask(to, Ask::Differentiate { x: x.clone(), turn }, |id, reply| {
-        let done = match &reply {
-            Reply::Compressed { packed } => each(id, compressors.of(id).opened(packed, &turn.of(id), x.len())),
-            _ => Err(Misfit),
-        };
-        if let Err(misfit) = done {
-            wrong.get_or_insert((id, misfit));
+    round.ask(to, Ask::Differentiate { x: x.clone(), turn }, |id, reply| {
+        if let Reply::Compressed { packed } = &reply {
+            each(id, compressors.of(id).opened(packed, &turn.of(id), x.len()));
         }
-    })?;
-    match wrong {
-        Some((client, misfit)) => Err(Abort::Protocol { client: client.0, reason: misfit.to_string() }),
-        None => Ok(answered),
-    }
+    })
 }

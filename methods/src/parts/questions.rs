@@ -3,7 +3,7 @@
 //! Everyone is asked for gradients. A target is also asked how good a model is on its validation data, in two ways:
 //! for a slope, or for two values, which say less about the data and never show it another client's gradient.
 
-use motet_core::{Abort, Constants, Site, Vector, message, wire};
+use motet_core::{Abort, Constants, Misfit, ModelShape, Site, Vector, message, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::{BatchSize, Pass};
@@ -72,6 +72,23 @@ message! {
         },
         /// The client has no data for this.
         Unable {},
+    }
+}
+
+impl Reply {
+    /// Does it fit what was asked?
+    pub fn fits(&self, ask: &Ask, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, self) {
+            (Ask::Differentiate { models }, Reply::Gradients { g }) => Misfit::of_list(g, models.len(), model),
+            (Ask::Validate { .. }, Reply::Slope { v }) => v.fits(model),
+            (Ask::Describe { .. }, Reply::Shape { v, curvature }) => {
+                Misfit::of_constant("curvature", *curvature)?;
+                v.fits(model)
+            }
+            (Ask::Compare { .. }, Reply::Values { .. }) | (Ask::Count {}, Reply::Counted { .. }) => Ok(()),
+            (Ask::Validate { .. } | Ask::Describe { .. } | Ask::Compare { .. }, Reply::Unable {}) => Ok(()),
+            _ => Err(Misfit::Variant),
+        }
     }
 }
 

@@ -40,10 +40,10 @@ impl Weighed {
     }
 }
 
-/// The target's own gradient; without it, the round is tried again.
+/// The target's own gradient; without it, the round is tried again, unless the target is excluded.
 pub fn own_gradient<'a, A: Algorithm>(gradients: &'a Gradients, target: u32, round: &Round<'_, A>) -> Result<&'a Vector, Abort> {
     let silent = Abort::Quorum { asked: round.everyone().len(), answered: gradients.len() };
-    gradients.of(ClientId(target)).ok_or(silent)
+    gradients.of(ClientId(target)).ok_or_else(|| round.excluded(ClientId(target)).unwrap_or(silent))
 }
 
 /// What every method for one target says alike in `impl Algorithm`; the server's state is a [`Weighed`] or has one in a field.
@@ -51,6 +51,16 @@ macro_rules! one_target {
     ($server:ty $(, $field:ident)?) => {
         fn client(&self, _: &mut motet_core::Site<'_>) -> $crate::parts::questions::Places {
             Default::default()
+        }
+
+        fn fits(
+            &self,
+            ask: &$crate::parts::questions::Ask,
+            reply: &$crate::parts::questions::Reply,
+            _: motet_core::ClientId,
+            model: motet_core::ModelShape,
+        ) -> Result<(), motet_core::Misfit> {
+            reply.fits(ask, model)
         }
 
         fn shared<'a>(&self, s: &'a $server, _: motet_core::ClientId) -> &'a motet_core::Vector {

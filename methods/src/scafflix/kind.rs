@@ -7,7 +7,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Setting, Steps};
-use crate::registry::Card;
+use crate::registry::{Card, Reads};
+
+/// What the three read of replies.
+pub(crate) const READS: Reads = Reads::BySetting("sums, but for the local optima of start = \"one-shot\" and what a compressor sends");
 
 /// What tells the three methods apart.
 pub trait Kind: motet_core::Documented + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -34,6 +37,7 @@ pub struct Personal {
 impl Kind for Personal {
     const CARD: Card = Card {
         name: "scafflix",
+        reads: READS,
         about: "local training with control variates on FLIX mixtures: both accelerate communication",
         paper: "Yi, Condat, Richtárik 2023",
         parameters: <super::Family<Self> as motet_core::Documented>::PARAMETERS,

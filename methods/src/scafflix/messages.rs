@@ -1,9 +1,9 @@
 //! What Scafflix and its kin send and keep.
 
-use motet_core::{Vector, message, wire};
+use motet_core::{ClientId, Misfit, ModelShape, Vector, message, wire};
 
 use crate::parts::Plateau;
-use crate::parts::compress::{Packed, Turn};
+use crate::parts::compress::{Compressors, Packed, Turn};
 
 message! {
     /// Server to client.
@@ -107,6 +107,27 @@ message! {
         },
         /// It is done; costs no bits.
         Done {},
+    }
+}
+
+impl Reply {
+    /// Does this client's reply fit what it was asked, sent with these compressors?
+    pub(super) fn fits(&self, ask: &Ask, compressors: Option<&Compressors>, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, self) {
+            (Ask::Introduce { optimum: wanted }, Reply::Introduction { smoothness, bound, convexity, optimum }) => {
+                Misfit::of_constant("smoothness", *smoothness)?;
+                Misfit::of_constant("bound", *bound)?;
+                Misfit::of_constant("convexity", *convexity)?;
+                Misfit::of_optional(optimum.as_ref(), *wanted, model)
+            }
+            (Ask::Differentiate { .. }, Reply::Gradient { g }) => g.fits(model),
+            (Ask::Advance { .. }, Reply::Moved { x }) | (Ask::Assess { .. }, Reply::Assessed { x, .. }) => x.fits(model),
+            (Ask::Condense { turn, .. }, Reply::Condensed { packed }) => {
+                compressors.map_or(Err(Misfit::Variant), |compressors| compressors.of(from).fits(packed, &turn.of(from), model))
+            }
+            (Ask::Begin { .. } | Ask::Project { .. } | Ask::Settle { .. }, Reply::Done {}) => Ok(()),
+            _ => Err(Misfit::Variant),
+        }
     }
 }
 

@@ -56,15 +56,11 @@ impl<K: Kind> Family<K> {
 
     /// Line 3 with gradients: Σ αᵢ hᵢ = 0 after it.
     pub(super) fn project(&self, s: &Server, sharing: &Cohort, round: &mut Round<'_, Self>) -> Result<(), Abort> {
-        let (mut sum, mut weights) = (s.x.zeros_like(), 0.0);
-        round.ask(sharing, Ask::Differentiate { x: s.x.clone() }, |id, reply| {
-            if let Reply::Gradient { g } = reply {
-                sum.axpy(self.share(id), &g);
-                weights += self.weight(s, id);
-            }
-        })?;
-        sum.scale(1.0 / weights);
-        round.ask(sharing, Ask::Project { excess: sum }, |_, _| {})?; // line 3
+        let sum = round.sum(sharing, Ask::Differentiate { x: s.x.clone() }, |id| self.share(id))?;
+        let weights = sum.answered.ids().iter().fold(0.0, |sum, &id| sum + self.weight(s, id));
+        let mut excess = sum.total();
+        excess.scale(1.0 / weights);
+        round.ask(sharing, Ask::Project { excess }, |_, _| {})?; // line 3
         Ok(())
     }
 }

@@ -27,7 +27,7 @@
 use motet_core::{Abort, Cohort, Round, Site, Unsuitable, Vector};
 
 use super::{Ask, Client, Family, Kind, Reply, Server, Variant};
-use crate::parts::compress::{Compressors, Misfit, Packed, Turn};
+use crate::parts::compress::{Compressors, Packed, Turn};
 
 impl<K: Kind> Family<K> {
     /// ω
@@ -57,21 +57,14 @@ impl<K: Kind> Family<K> {
     ) -> Result<Vector, Abort> {
         let (damping, dim) = (self.damping(compressors, s, cohort), s.x.len());
         let turn = Turn { round: round.index(), key: round.rng().next_u64() };
-        let (mut sum, mut weights, mut wrong) = (s.x.zeros_like(), 0.0, None);
+        let (mut sum, mut weights) = (s.x.zeros_like(), 0.0);
         round.ask(cohort, Ask::Condense { x: s.x.clone(), steps, turn, damping }, |id, reply| {
-            let weight = self.weight(s, id);
-            let added = match &reply {
-                Reply::Condensed { packed } => compressors.of(id).opened(packed, &turn.of(id), dim).add_to(weight, &mut sum),
-                _ => Err(Misfit),
-            };
-            weights += weight;
-            if let Err(misfit) = added {
-                wrong.get_or_insert((id, misfit));
+            if let Reply::Condensed { packed } = &reply {
+                let weight = self.weight(s, id);
+                compressors.of(id).opened(packed, &turn.of(id), dim).add_to(weight, &mut sum);
+                weights += weight;
             }
         })?;
-        if let Some((client, misfit)) = wrong {
-            return Err(Abort::Protocol { client: client.0, reason: misfit.to_string() });
-        }
         let mut x = s.x.clone();
         x.axpy(damping / weights, &sum); // line 7
         Ok(x)

@@ -1,6 +1,6 @@
 //! Compressors: mean and variance as stated, and bits as booked.
 
-use motet_core::{ClientId, Precision, Reader, Rng, Seed, Vector, Wire};
+use motet_core::{ClientId, ModelShape, Precision, Reader, Rng, Seed, Vector, Wire};
 use motet_methods::parts::compress::{COMPRESSORS, Compress, Compressor, Compressors, Key, Packed, Turn};
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ fn normal(rng: &mut Rng, dim: usize) -> Vector {
 
 fn open(c: &Compressor, packed: &Packed, key: &Key, precision: Precision) -> Vector {
     let mut x = Vector::zeros(packed.dim(), precision);
-    c.opened(packed, key, packed.dim()).add_to(1.0, &mut x).unwrap();
+    c.opened(packed, key, packed.dim()).add_to(1.0, &mut x);
     x
 }
 
@@ -239,14 +239,29 @@ proptest! {
     }
 
     #[test]
+    fn what_a_compressor_sends_fits_its_model_and_no_other(x in prop::collection::vec(-1.0..1.0, 2..20), draw: u64) {
+        let model = |dim: usize, precision: Precision| ModelShape { dim, precision };
+        for c in every() {
+            let packed = c.compress(&x.clone().into(), &key(draw), &mut Seed(draw).server(1, 0));
+            let fits = |model: ModelShape| c.fits(&packed, &key(draw), model).is_ok();
+            prop_assert!(fits(model(x.len(), Precision::F64)), "{:?}", c);
+            prop_assert!(!fits(model(x.len() - 1, Precision::F64)) && !fits(model(x.len() + 1, Precision::F64)), "{:?}", c);
+            prop_assert!(!fits(model(x.len(), Precision::F32)), "{:?}", c);
+        }
+    }
+
+    #[test]
     fn damaged_bytes_never_panic(x in prop::collection::vec(-1.0..1.0, 1..20), at: prop::sample::Index, bit in 0..8) {
         for c in every() {
             let mut bytes = vec![];
             c.compress(&x.clone().into(), &key(1), &mut Seed(1).server(1, 0)).encode(&mut bytes);
             let at = at.index(bytes.len());
             bytes[at] ^= 1u8 << bit;
-            if let Ok(packed) = Packed::decode(&mut Reader::new(&bytes)) {
-                let _ = c.opened(&packed, &key(1), x.len()).add_to(1.0, &mut Vector::from(vec![0.0; x.len()]));
+            // Whatever decodes and fits can be opened and added.
+            let mut sum = Vector::from(vec![0.0; x.len()]);
+            let packed = Packed::decode(&mut Reader::new(&bytes)).ok().filter(|packed| c.fits(packed, &key(1), ModelShape::of(&sum)).is_ok());
+            if let Some(packed) = packed {
+                c.opened(&packed, &key(1), x.len()).add_to(1.0, &mut sum);
             }
         }
     }

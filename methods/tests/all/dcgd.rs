@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::lab::{Lab, all_close, close, flix};
 use motet_core::{Algorithm, Batch, ClientId, Objective, Outcome, Plan, Rng, Seed, Study, Trained, Vector};
 use motet_methods::dcgd::Dcgd;
-use motet_methods::parts::compress::{COMPRESSORS, Compress, Key, Mask, Packed};
+use motet_methods::parts::compress::{COMPRESSORS, Compress, Key, Mask, Packed, Sends};
 use motet_problems::synthetic::formula::lrs;
 
 fn dcgd(alpha: &[f64], more: serde_json::Value) -> Dcgd {
@@ -73,6 +73,9 @@ impl Compress for Backwards {
     }
     fn mask(&self, dim: usize, _: &Key) -> Option<Mask> {
         Some(Mask::new(|kept| kept.extend((0..dim as u32).rev())))
+    }
+    fn sends(&self, dim: usize, _: &Key) -> Sends {
+        Sends::Some(dim)
     }
     fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {
         Packed::seeded(v.len(), v.gather(mask.unwrap_or_default(), 1.0))

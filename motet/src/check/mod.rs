@@ -12,7 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Direction, Memo, Next, Outcome, Plan, ProblemCard, Promise, Rhythm, Seed, TrainError, Wire};
+use motet_core::{Direction, Memo, Next, Outcome, Plan, Promise, Rhythm, Seed, TrainError, Wire};
+use motet_records::ProblemCard;
 use motet_runtime::Pool;
 use serde::Serialize;
 use serde_json::Value;

@@ -11,18 +11,22 @@ use motet_runtime::Checkpoints;
 use super::Saved;
 use crate::config::CheckpointSection;
 use crate::observer::Observer;
-use crate::output::Output;
-use crate::recorder::Watch;
+use crate::recorders::Recorder;
 use crate::session::{Checkpointer, RunMoment};
+use crate::timed::Watch;
 
-/// Makes moments durable: every so many rounds or seconds, and when a stop is asked for.
+/// Makes moments durable: every so many rounds or seconds, and when a stop is asked for. Where no folder outlives the program,
+/// only the end of a trial is kept, in memory.
 pub(crate) struct Saver<'a> {
     run: usize,
     rhythm: CheckpointSection,
-    checkpoints: Checkpoints,
+    /// Where moments are kept, if on disk.
+    checkpoints: Option<Checkpoints>,
+    /// Can the run go on from them after the program has ended?
+    lasting: bool,
     /// Numbers of the indices that checkpoints hold, oldest first.
     generations: Vec<u64>,
-    output: &'a RefCell<&'a mut Output>,
+    recorder: &'a RefCell<&'a mut dyn Recorder>,
     watch: &'a Watch,
     observer: &'a dyn Observer,
     last: Instant,
@@ -34,18 +38,19 @@ impl<'a> Saver<'a> {
     pub(crate) fn new(
         run: usize,
         rhythm: CheckpointSection,
-        folder: &Path,
+        folder: Option<&Path>,
         generations: Vec<u64>,
-        output: &'a RefCell<&'a mut Output>,
+        recorder: &'a RefCell<&'a mut dyn Recorder>,
         watch: &'a Watch,
         observer: &'a dyn Observer,
     ) -> Self {
         Self {
             run,
             rhythm,
-            checkpoints: Checkpoints::new(folder),
+            checkpoints: folder.map(Checkpoints::new),
+            lasting: recorder.borrow_mut().workplace().is_lasting(),
             generations,
-            output,
+            recorder,
             watch,
             observer,
             last: Instant::now(),
@@ -66,13 +71,16 @@ impl<'a> Saver<'a> {
     /// Records, then states, then the checkpoint that names both.
     fn save(&mut self, moment: &dyn RunMoment) -> io::Result<()> {
         let seconds = self.watch.seconds();
-        let lengths = self.output.borrow().sync()?;
-        // Runs that keep checkpoints have their states in a folder.
-        let Some((index, generation)) = moment.commit()? else { return Ok(()) };
+        let lengths = self.recorder.borrow_mut().sync()?;
+        let (generation, index) = moment.commit()?;
         let saved = Saved { run: self.run as u64, lengths, seconds, generation, index, moment: moment.bytes() };
+        let Some(checkpoints) = &self.checkpoints else {
+            self.recorder.borrow_mut().workplace().keep_end(saved);
+            return Ok(());
+        };
         let mut body = Vec::with_capacity(saved.bytes() as usize);
         saved.encode(&mut body);
-        self.checkpoints.save(moment.next_round(), &body)?;
+        checkpoints.save(moment.next_round(), &body)?;
         self.generations.push(generation);
         let gone = self.generations.len().saturating_sub(motet_runtime::KEPT);
         self.generations.drain(..gone);
@@ -85,7 +93,7 @@ impl<'a> Saver<'a> {
 impl Checkpointer for Saver<'_> {
     fn after(&mut self, moment: &dyn RunMoment) -> io::Result<Next> {
         let stop = self.observer.stop();
-        if stop || self.due(moment.next_round().saturating_sub(1)) {
+        if self.lasting && (stop || self.due(moment.next_round().saturating_sub(1))) {
             self.save(moment)?;
         }
         Ok(if stop { Next::Stop } else { Next::GoOn })

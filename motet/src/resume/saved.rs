@@ -1,8 +1,7 @@
 //! A moment of a run, as a checkpoint holds it.
 
 use motet_core::wire;
-
-use super::Lengths;
+use motet_records::Lengths;
 
 wire! {
     /// The body of a checkpoint.
@@ -16,7 +15,7 @@ wire! {
         pub(crate) seconds: f64,
         /// Number of the index of client states.
         pub(crate) generation: u64,
-        /// Where client states lie.
+        /// Where client states lie; the states themselves if they are not on disk.
         pub(crate) index: Vec<u8>,
         /// Everything else.
         pub(crate) moment: Vec<u8>,

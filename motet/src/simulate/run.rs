@@ -3,24 +3,21 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use motet_core::{
-    ClientId, ClientRow, Direction, Look, Merit, Metrics, OptimumCard, Outcome, Plan, Reference, Row, RunCard, RunSummary, Seed, UpDown,
-    Wire, larger_is_better,
-};
+use motet_core::{ClientId, Direction, Look, Merit, Metrics, Outcome, Plan, Reference, Row, Seed, UpDown, Wire, larger_is_better};
 use motet_problems::reference::{Part, minimise};
+use motet_records::{ClientRow, EventKind, Models, OptimumCard, RunCard, RunSummary, sha256};
 use sha2::{Digest, Sha256};
 
-use super::{Planned, Role, Simulation};
+use super::{Planned, Role, Simulation, keep, note};
 use crate::config::ReferenceSection;
-use crate::digest::digest_of;
 use crate::error::Error;
 use crate::method::AnyMethod;
-use crate::models::{Passport, save_models};
 use crate::observer::{Event, Observer};
-use crate::output::Output;
-use crate::recorder::{Recorder, Watch};
+use crate::passport::Passport;
+use crate::recorders::Recorder;
 use crate::resume::{Saved, Saver};
 use crate::session::{Ended, Ground, Session, States};
+use crate::timed::{RowSink, Watch};
 
 /// What one run leaves.
 pub(super) struct Done {
@@ -28,6 +25,9 @@ pub(super) struct Done {
     pub(super) clients: Vec<ClientRow>,
     pub(super) rows: Vec<Row>,
     pub(super) merits: Vec<Merit>,
+    pub(super) events: Vec<motet_records::Event>,
+    /// Where they stay in memory.
+    pub(super) models: Option<Arc<Models>>,
 }
 
 /// What an earlier go at a run left.
@@ -43,9 +43,11 @@ pub(super) struct Simulate<'b> {
     pub(super) run: usize,
     pub(super) planned: Planned,
     pub(super) card: &'b mut RunCard,
-    pub(super) output: &'b mut Output,
+    pub(super) recorder: &'b mut dyn Recorder,
     pub(super) observer: &'b dyn Observer,
     pub(super) begun: Begun,
+    /// What happened beside the rounds.
+    pub(super) events: Vec<motet_records::Event>,
     /// Do clients pick their own α at the end?
     pub(super) picks: bool,
 }
@@ -53,17 +55,17 @@ pub(super) struct Simulate<'b> {
 impl Simulate<'_> {
     pub(super) fn run(mut self, method: &Arc<dyn AnyMethod>) -> Result<Done, Error> {
         let (experiment, built, seed) = (&self.of.experiment, &self.of.problems[self.planned.problem], Seed(self.planned.seed));
-        let folder = self.output.kept().run();
-        self.of.archive(self.planned.problem, self.output)?;
-        let unkept = |source| Error::Write { path: folder.clone(), source };
+        let folder = self.recorder.workplace().run();
+        self.of.archive(self.planned.problem, self.recorder)?;
+        let unkept = |source| Error::Write { path: folder.clone().unwrap_or_default(), source };
         if let (Some(from), true) = (self.card.trial.as_ref().and_then(|trial| trial.from), self.begun.saved.is_empty()) {
-            self.begun.saved = self.output.kept().go_on_from(from).map_err(unkept)?;
+            self.begun.saved = self.recorder.workplace().go_on_from(from).map_err(unkept)?;
         }
         let saved = std::mem::take(&mut self.begun.saved);
-        let states = States::Folder { path: &folder, limit: self.of.limit, saved: &saved };
+        let states = States::Kept { folder: folder.as_deref(), limit: self.of.limit, saved: &saved };
         let ground = Ground { disturbed: true, ..built.ground(&self.of.pool, seed, states) };
         let mut session = Arc::clone(method).on(ground).map_err(unkept)?;
-        let reference = self.reference(&**method, &*session);
+        let reference = self.reference(&**method, &*session)?;
         self.card.promise = built.promise(&**method, Some((&*session, reference.as_ref().and_then(|r| r.x.as_ref()))));
         let plan = Plan {
             run: self.run,
@@ -83,32 +85,37 @@ impl Simulate<'_> {
         let watch = Watch::after(saved.first().map_or(0.0, |newest| newest.seconds), session.probing());
         self.observer.notice(Event::Begin { label: &self.card.label, seed: self.planned.seed, rounds: plan.rounds });
         if let Some(round) = session.next_round().checked_sub(1) {
-            self.observer.notice(Event::Note(&format!("{} seed {}: going on after round {round}", self.card.label, self.planned.seed)));
+            let text = format!("{} seed {}: going on after round {round}", self.card.label, self.planned.seed);
+            self.observer.notice(Event::Note(&text));
+            if self.card.trial.as_ref().is_none_or(|trial| trial.from.is_none()) {
+                let event = motet_records::Event::now(EventKind::Resumed, text).in_run(self.run).in_round(round + 1);
+                self.events.push(keep(self.recorder, event)?);
+            }
         }
         let (label, seed, goes_on) = (self.card.label.clone(), self.planned.seed, self.goes_on());
-        let output = RefCell::new(&mut *self.output);
+        let recorder: RefCell<&mut dyn Recorder> = RefCell::new(&mut *self.recorder);
         let Begun { rows, merits, .. } = &mut self.begun;
-        let mut sink = Recorder { output: &output, rows, merits, observer: self.observer, watch: &watch };
+        let mut sink = RowSink { recorder: &recorder, rows, merits, observer: self.observer, watch: &watch };
         let generations = saved.iter().rev().map(|saved| saved.generation).collect();
-        let saver = Saver::new(self.run, experiment.run.checkpoint, &folder, generations, &output, &watch, self.observer);
+        let saver = Saver::new(self.run, experiment.run.checkpoint, folder.as_deref(), generations, &recorder, &watch, self.observer);
         let trained = session.train(&plan, &mut sink, &mut saver.with_the_end(goes_on));
         let trained = trained.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
         if let Outcome::Interrupted { round } = trained.outcome {
             let what = format!("stopped after round {round} of \"{label}\", seed {seed}");
-            return Err(Error::Interrupted { what, folder: self.output.folder().into() });
+            return Err(Error::Interrupted { what, folder: self.recorder.folder().map(Into::into) });
         }
         let seconds = watch.seconds();
-        let clients = match self.card.trial {
+        let (clients, models) = match self.card.trial {
             None => self.clients(&trained, &plan, &mut *session)?,
-            Some(_) => vec![],
+            Some(_) => (vec![], None),
         };
         if goes_on && matches!(trained.outcome, Outcome::Finished | Outcome::Stopped { .. }) {
-            self.output.kept().keep_trial(self.run).map_err(|source| Error::Write { path: folder.clone(), source })?;
+            self.recorder.workplace().keep_trial(self.run).map_err(unkept)?;
         }
-        let summary = self.summary(&trained, digest_of(&session.server()), seconds);
+        let summary = self.summary(&trained, sha256(&session.server()), seconds);
         self.observer.notice(Event::End(&summary));
         let Begun { rows, merits, .. } = self.begun;
-        Ok(Done { summary, clients, rows, merits })
+        Ok(Done { summary, clients, rows, merits, events: self.events, models })
     }
 
     /// How many rounds.
@@ -125,7 +132,7 @@ impl Simulate<'_> {
     }
 
     /// F* of the function this method is measured against, found once for all runs that share it.
-    fn reference(&mut self, method: &dyn AnyMethod, session: &dyn Session) -> Option<Reference> {
+    fn reference(&mut self, method: &dyn AnyMethod, session: &dyn Session) -> Result<Option<Reference>, Error> {
         let (experiment, built) = (&self.of.experiment, &self.of.problems[self.planned.problem]);
         let shards = &built.problem.shards;
         let convex = shards.iter().all(|s| s.train.constants().convexity.is_some());
@@ -135,7 +142,7 @@ impl Simulate<'_> {
             || !convex
             || shares.iter().all(|&share| share == 0.0)
         {
-            return None;
+            return Ok(None);
         }
         self.observer.notice(Event::Working("finding the minimum to measure from"));
         let anchors = session.anchors(shares.iter().map(|share| *share < 1.0).collect());
@@ -152,24 +159,29 @@ impl Simulate<'_> {
         let parts: Vec<Part<'_>> =
             counted.map(|k| Part { alpha: shares[k], local: anchors[k].as_ref(), objective: &*shards[k].train }).collect();
         // Ten times the run, as the product asks where no minimiser exists.
+        let mut unfound = None;
         let found = || match minimise(&parts, 10 * experiment.run.rounds.max(1000)) {
             Ok(best) => Some((
                 Reference { value: best.value, x: best.exact.then_some(best.x) },
                 OptimumCard { value: best.value, exact: best.exact, how: best.how },
             )),
             Err(reason) => {
-                self.observer
-                    .notice(Event::Note(&format!("{}: no gap is measured, since no minimum could be found: {reason}", self.card.label)));
+                unfound = Some(reason);
                 None
             }
         };
-        let (reference, optimum) = built.optima.borrow_mut().entry(key.finalize().into()).or_insert_with(found).clone()?;
+        let optimum = built.optima.borrow_mut().entry(key.finalize().into()).or_insert_with(found).clone();
+        if let Some(reason) = unfound {
+            let text = format!("{}: no gap is measured, since no minimum could be found: {reason}", self.card.label);
+            self.events.push(note(self.recorder, self.observer, Some(self.run), text)?);
+        }
+        let Some((reference, optimum)) = optimum else { return Ok(None) };
         self.card.optimum = Some(optimum);
-        Some(reference)
+        Ok(Some(reference))
     }
 
     /// Every client's final scores and models.
-    fn clients(&mut self, trained: &Ended, plan: &Plan, session: &mut dyn Session) -> Result<Vec<ClientRow>, Error> {
+    fn clients(&mut self, trained: &Ended, plan: &Plan, session: &mut dyn Session) -> Result<(Vec<ClientRow>, Option<Arc<Models>>), Error> {
         let built = &self.of.problems[self.planned.problem];
         let names = &built.problem.census.clients;
         // Everyone picks, whoever is measured on the way.
@@ -188,12 +200,14 @@ impl Simulate<'_> {
             seed: self.planned.seed,
             source: motet_core::TrainError::Probe { round: trained.rounds, source },
         })?;
-        self.output.clients(&rows)?;
-        if self.of.experiment.run.models {
-            let passport = Passport::of(&self.of.experiment.problems[self.planned.variant].config, &built.problem);
-            save_models(self.output.folder(), self.card, &session.shared(ClientId(0)), &models, passport.as_ref())?;
+        self.recorder.clients(&rows)?;
+        if !self.of.experiment.run.models {
+            return Ok((rows, None));
         }
-        Ok(rows)
+        models.sort_by_key(|(id, _)| *id);
+        let passport = Passport::text(&self.of.experiment.problems[self.planned.variant].config, &built.problem);
+        let models = Models { run: self.run, shared: session.shared(ClientId(0)), personal: models, passport };
+        Ok((rows, self.recorder.models(self.card, models)?))
     }
 
     fn summary(&self, trained: &Ended, digest: String, seconds: f64) -> RunSummary {

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use crate::dataset::{Dataset, Lot, Targets};
 use crate::matrix::{Indices, Matrix};
 use crate::prepare::{Field, Form};
-use crate::source::open::hexadecimal;
+use motet_records::hexadecimal;
 
 /// How many bytes the values are, and their SHA-256. Every list is preceded by its length and every choice by a number, so
 /// that different data are different bytes.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use motet_core::Input;
+use motet_records::Input;
 
 use super::error::DataError;
 use super::{OwnData, UNNAMED};

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::Input;
+use motet_records::Input;
 
 use crate::data_folder::Folders;
 use crate::dataset::{Dataset, Lot, Targets};

@@ -4,10 +4,10 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use motet_core::Input;
+use motet_records::{Input, hexadecimal};
 use sha2::{Digest, Sha256};
 
-use super::open::{hexadecimal, name_of, stream};
+use super::open::{name_of, stream};
 use crate::data_folder::Folders;
 use crate::error::ProblemError;
 

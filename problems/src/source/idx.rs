@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use motet_core::{Documented, Input, Kind};
+use motet_core::{Documented, Kind};
+use motet_records::Input;
 use serde::{Deserialize, Serialize};
 
 use super::open::{name_of, stream};

@@ -18,7 +18,8 @@ use std::fs;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use motet_core::{Documented, Input, Kind};
+use motet_core::{Documented, Kind};
+use motet_records::Input;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 

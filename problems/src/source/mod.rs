@@ -35,7 +35,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use motet_core::kind::{Entry, Port, Takes};
-use motet_core::{AnyKind, Chosen, Input, Kind, Kinds, Population, Seed, Shard, Vector};
+use motet_core::{AnyKind, Chosen, Kind, Kinds, Population, Seed, Shard, Vector};
+use motet_records::Input;
 use serde::{Deserialize, Serialize};
 
 use crate::data_folder::Folders;

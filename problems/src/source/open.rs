@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use motet_core::Input;
+use motet_records::{Input, hexadecimal};
 use sha2::{Digest, Sha256};
 
 use crate::error::ProblemError;
@@ -79,9 +79,4 @@ fn unpack(packed: Vec<u8>) -> io::Result<Vec<u8>> {
         return Ok(packed);
     }
     Ok(text)
-}
-
-/// Two digits a byte.
-pub fn hexadecimal(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

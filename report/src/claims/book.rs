@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use motet_core::{ClientRow, Manifest, Merit, Outcome, ProblemCard, Row, RunCard};
+use motet_core::{Merit, Outcome, Row};
+use motet_records::{ClientRow, Manifest, ProblemCard, Records, RunCard};
 use serde_json::{Map, Value as Json};
 
 use super::ast::Relation;
 use super::error::Fault;
 use super::truth::show;
-use crate::Records;
 
 /// A value of a parameter.
 #[derive(Clone, Debug)]

@@ -8,8 +8,9 @@
 //! which), `eval` with `over`, `curve` and `truth` (numbers and what follows), `verdict` (seeds, reasons).
 //!
 //! ```
-//! use motet_core::{Row, RunCard};
-//! use motet_report::{Records, claims::{NamedClaim, judge}};
+//! use motet_core::Row;
+//! use motet_records::{Records, RunCard};
+//! use motet_report::claims::{NamedClaim, judge};
 //!
 //! let mut records = Records::default();
 //! records.manifest.runs.push(RunCard { method: "flix".into(), label: "flix".into(), ..RunCard::default() });

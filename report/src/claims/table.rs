@@ -9,7 +9,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use motet_core::Status;
+use motet_records::Status;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;

@@ -1,6 +1,6 @@
 //! Verdicts: every case, every seed, and in words where a claim fails.
 
-use motet_core::{Manifest, Verdict};
+use motet_records::{Manifest, Records, Verdict};
 
 use super::ast::{Claim, Domain, Kind, Node, What};
 use super::book::{Book, Value};
@@ -10,7 +10,6 @@ use super::parser::read;
 use super::scope::Scope;
 use super::table::NamedClaim;
 use super::truth::{Judged, Truth};
-use crate::Records;
 
 /// Looks at claims before an experiment is run: grammar, methods, parameters and their values. `metrics` are
 /// the names known to be measured; a name close to one of them is taken for a misspelling, others may be

@@ -1,12 +1,12 @@
 //! Verdicts on the experiment's claims.
 
-use motet_core::{Status, Verdict};
+use motet_records::{Status, Verdict};
 
 use crate::markup::Markup;
 use crate::{Comparison, number};
 
 pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
-    let claims = |records: &'_ crate::Records| records.summary.as_ref().map(|s| s.claims.clone()).unwrap_or_default();
+    let claims = |records: &'_ motet_records::Records| records.summary.as_ref().map(|s| s.claims.clone()).unwrap_or_default();
     let total: Vec<Verdict> = comparison.folders.iter().flat_map(|(_, records)| claims(records)).collect();
     if total.is_empty() {
         return;

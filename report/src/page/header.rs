@@ -1,9 +1,9 @@
 //! What was run, on what: the top of the page and its end.
 
-use motet_core::ProblemCard;
+use motet_records::{ProblemCard, Records};
 
 use crate::markup::Markup;
-use crate::{Comparison, Records, number};
+use crate::{Comparison, number};
 
 /// Cards of more problems than this would push the results off the screen.
 const MOST_CARDS: usize = 4;

@@ -1,6 +1,7 @@
 //! How values were chosen: a curve for one parameter, a heat map for two, the numbers for more.
 
-use motet_core::{Tuning, larger_is_better};
+use motet_core::larger_is_better;
+use motet_records::Tuning;
 use serde_json::Value;
 
 use crate::chart::{Cells, Draw, LEAST, Line, Mark, Note, Plot, Scale, Style};
@@ -141,7 +142,7 @@ fn cells(tuning: &Tuning) -> Option<Cells> {
     };
     let (rows, columns) = (values(down), values(right));
     let score = |row: &Value, column: &Value| {
-        let fits = |t: &&motet_core::Tried| t.values.get(*down) == Some(row) && t.values.get(*right) == Some(column);
+        let fits = |t: &&motet_records::Tried| t.values.get(*down) == Some(row) && t.values.get(*right) == Some(column);
         tuning.trials.iter().find(fits).and_then(|t| t.score)
     };
     let place = |all: &[&Value], name: &String| all.iter().position(|v| Some(*v) == tuning.chosen.get(name));

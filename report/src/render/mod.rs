@@ -11,7 +11,9 @@ pub(crate) use table::{average, outcomes, shown_metrics};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Comparison, Records};
+use motet_records::Records;
+
+use crate::Comparison;
 
 /// A way to show records.
 pub struct Output {

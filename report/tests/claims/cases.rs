@@ -1,6 +1,7 @@
 //! Arithmetic, comparisons, selectors, grids.
 
-use motet_core::{Outcome, Status};
+use motet_core::Outcome;
+use motet_records::Status;
 use serde_json::json;
 
 use crate::made::{Made, flix_and_scafflix};

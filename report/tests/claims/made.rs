@@ -1,7 +1,7 @@
 //! Records made by hand.
 
-use motet_core::{ClientRow, Outcome, ProblemCard, Row, RunCard, RunSummary, Summary, UpDown, Verdict};
-use motet_report::Records;
+use motet_core::{Outcome, Row, UpDown};
+use motet_records::{ClientRow, ProblemCard, Records, RunCard, RunSummary, Summary, Verdict};
 use motet_report::claims::{NamedClaim, judge};
 use serde_json::{Value, json};
 

@@ -1,9 +1,7 @@
 //! Records as a real experiment leaves them, from a formula: several α, three seeds, two hundred rounds.
 
-use motet_core::{
-    ClientRow, Input, Manifest, Metrics, Outcome, ProblemCard, Promise, Row, RunCard, RunSummary, Status, Summary, UpDown, Verdict,
-};
-use motet_report::Records;
+use motet_core::{Metrics, Outcome, Promise, Row, UpDown};
+use motet_records::{ClientRow, Input, Manifest, ProblemCard, Records, RunCard, RunSummary, Status, Summary, Verdict};
 use serde_json::json;
 
 const ROUNDS: u64 = 200;
@@ -46,7 +44,7 @@ fn manifest() -> Manifest {
         resolved: json!({"name": "demo", "seeds": SEEDS, "run": {"rounds": ROUNDS}, "method": [{"kind": "flix", "alpha": {"grid": ALPHAS}}]}),
         inputs: vec![Input { name: "mushrooms.xz".into(), bytes: 53_100, sha256: "5d2fb8a05f7f4ea21c8e3d1b9c0a7766".into() }],
         problems: vec![problem],
-        runs: vec![],
+        ..Manifest::default()
     }
 }
 

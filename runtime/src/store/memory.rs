@@ -28,6 +28,19 @@ impl<S> Memory<S> {
     }
 }
 
+impl<S: Clone> Memory<S> {
+    /// A copy of every state that is here, in rising order of clients.
+    pub fn states(&self) -> Vec<(ClientId, S)> {
+        let copy = |shelf: &Mutex<Shelf<S>>| {
+            let shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+            shelf.iter().filter_map(|(id, state)| Some((*id, state.clone()?))).collect::<Vec<_>>()
+        };
+        let mut states: Vec<(ClientId, S)> = self.shelves.iter().flat_map(copy).collect();
+        states.sort_by_key(|(id, _)| *id);
+        states
+    }
+}
+
 impl<S: Clone + Send> Store<S> for Memory<S> {
     fn take(&self, client: ClientId) -> Result<Option<S>, StoreError> {
         Ok(self.shelf(client).get_mut(&client).and_then(Option::take))

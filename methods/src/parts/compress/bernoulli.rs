@@ -3,7 +3,7 @@
 use motet_core::{Documented, Kind, Probability, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Compress, Indices, Key, Mask, Packed, keep};
+use super::{Compress, Indices, Key, Mask, Packed, Sends, keep};
 
 /// Each coordinate with probability q, divided by q; unbiased, ω = 1/q − 1.
 ///
@@ -44,6 +44,10 @@ impl Compress for Bernoulli {
 
     fn mask(&self, dim: usize, key: &Key) -> Option<Mask> {
         Some(Mask::new(|kept| self.coins(dim, key, kept)))
+    }
+
+    fn sends(&self, dim: usize, key: &Key) -> Sends {
+        Sends::Some(self.mask(dim, key).map_or(0, |kept| kept.len()))
     }
 
     fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {

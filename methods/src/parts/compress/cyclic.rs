@@ -3,7 +3,7 @@
 use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Compress, Indices, Key, Mask, Packed, keep};
+use super::{Amount, Compress, Indices, Key, Mask, Packed, Sends, keep};
 
 /// k coordinates by turns times d/k; right in the mean over clients or rounds.
 ///
@@ -37,6 +37,10 @@ impl Compress for Cyclic {
 
     fn mask(&self, dim: usize, key: &Key) -> Option<Mask> {
         Some(Mask::new(|kept| self.turn(dim, key, kept)))
+    }
+
+    fn sends(&self, dim: usize, _: &Key) -> Sends {
+        Sends::Some(self.k.of(dim))
     }
 
     fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {

@@ -3,7 +3,7 @@
 use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Compress, Packed};
+use super::{Compress, Key, Packed, Sends};
 
 /// Everything as it is: C(x) = x, ω = 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Documented)]
@@ -17,6 +17,10 @@ impl Kind for Identity {
 impl Compress for Identity {
     fn omega(&self, _: usize) -> Option<f64> {
         Some(0.0)
+    }
+
+    fn sends(&self, _: usize, _: &Key) -> Sends {
+        Sends::Whole
     }
 
     fn pack(&self, v: &Vector, _: Option<&[u32]>, _: &mut Rng) -> Packed {

@@ -24,7 +24,7 @@ mod top_k;
 use std::sync::Arc;
 
 use motet_core::kind::{Entry, Port, Takes};
-use motet_core::{AnyKind, Chosen, ClientId, Kind, Kinds, Rng, Seed, Slot, Vector, wire};
+use motet_core::{AnyKind, Chosen, ClientId, Kind, Kinds, Misfit, ModelShape, Rng, Seed, Slot, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 pub use amount::{Amount, NotAnAmount};
@@ -33,7 +33,7 @@ pub use cyclic::Cyclic;
 pub use identity::Identity;
 pub use mask::Mask;
 pub use natural::Natural;
-pub use packed::{Misfit, Packed};
+pub use packed::{Packed, Sends};
 pub use qsgd::Qsgd;
 pub use rand_k::RandK;
 pub use several::Compressors;
@@ -43,7 +43,7 @@ pub use top_k::TopK;
 ///
 /// ```
 /// use motet_core::{ClientId, Documented, Kind, Rng, Seed, Vector};
-/// use motet_methods::parts::compress::{COMPRESSORS, Compress, Compressor, Packed, Turn};
+/// use motet_methods::parts::compress::{COMPRESSORS, Compress, Compressor, Key, Packed, Sends, Turn};
 /// use serde::{Deserialize, Serialize};
 ///
 /// /// All or nothing, by one coin: x/q with probability q, else 0; unbiased, ω = 1/q − 1.
@@ -62,6 +62,10 @@ pub use top_k::TopK;
 ///     fn omega(&self, _: usize) -> Option<f64> {
 ///         Some(1.0 / self.q - 1.0)
 ///     }
+///     // No number at all; a whole vector always fits.
+///     fn sends(&self, _: usize, _: &Key) -> Sends {
+///         Sends::Some(0)
+///     }
 ///     fn pack(&self, v: &Vector, _: Option<&[u32]>, rng: &mut Rng) -> Packed {
 ///         let (mut all, none) = (v.clone(), v.zeros_like());
 ///         all.scale(1.0 / self.q);
@@ -78,7 +82,7 @@ pub use top_k::TopK;
 /// let mut sum = x.zeros_like();
 /// for seed in 0..1000 {
 ///     let packed = c.compress(&x, &key, &mut Seed(seed).problem(0));
-///     c.opened(&packed, &key, 2).add_to(1e-3, &mut sum)?;
+///     c.opened(&packed, &key, 2).add_to(1e-3, &mut sum);
 /// }
 /// // The mean of a thousand has a deviation of √(3/1000) of x.
 /// assert!(sum.distance2(&x).sqrt() < 0.2 * x.norm());
@@ -97,6 +101,9 @@ pub trait Compress {
     fn mask(&self, _: usize, _: &Key) -> Option<Mask> {
         None
     }
+
+    /// What its messages look like.
+    fn sends(&self, dim: usize, key: &Key) -> Sends;
 
     /// C(v), at the coordinates of [`mask`](Self::mask) if there is one, and by the client's own dice.
     fn pack(&self, v: &Vector, mask: Option<&[u32]>, rng: &mut Rng) -> Packed;
@@ -219,8 +226,14 @@ impl Compressor {
     pub fn compress_into(&self, v: &Vector, key: &Key, rng: &mut Rng, a: f64, x: &mut Vector) -> Packed {
         let mask = self.mask(v.len(), key);
         let packed = self.pack(v, mask.as_deref(), rng);
-        packed.add_to(a, x, mask.as_deref()).expect("what a compressor packs it can open");
+        packed.add_to(a, x, mask.as_deref());
         packed
+    }
+
+    /// Is this what it sends of a vector of that shape? A vector that was sent whole always is: that is how one which is not
+    /// finite travels.
+    pub fn fits(&self, packed: &Packed, key: &Key, model: ModelShape) -> Result<(), Misfit> {
+        packed.fits(model, || self.sends(model.dim, key))
     }
 
     /// What it sent, ready to be added to a vector of `dim`. A peer that claims another dimension gets no dice.
@@ -239,8 +252,11 @@ pub struct Opened<'a> {
 
 impl Opened<'_> {
     /// x ← x + a·self, in time of what was sent.
-    pub fn add_to(&self, a: f64, x: &mut Vector) -> Result<(), Misfit> {
-        self.packed.add_to(a, x, self.mask.as_deref())
+    ///
+    /// # Panics
+    /// If it does not fit: see [`Compressor::fits`].
+    pub fn add_to(&self, a: f64, x: &mut Vector) {
+        self.packed.add_to(a, x, self.mask.as_deref());
     }
 }
 
@@ -255,6 +271,10 @@ impl Compress for Compressor {
 
     fn mask(&self, dim: usize, key: &Key) -> Option<Mask> {
         self.0.mask(dim, key)
+    }
+
+    fn sends(&self, dim: usize, key: &Key) -> Sends {
+        self.0.sends(dim, key)
     }
 
     /// A vector that holds NaN or infinity is sent whole, so that the guard of replies sees them and

@@ -6,7 +6,7 @@
 use motet_core::{Documented, Kind, Rng, Vector, ViewMut};
 use serde::{Deserialize, Serialize};
 
-use super::{Compress, Packed};
+use super::{Compress, Key, Packed, Sends};
 
 /// Random powers of two in nine bits; unbiased, ω = 1/8.
 ///
@@ -41,6 +41,10 @@ impl Compress for Natural {
     /// 1/8
     fn omega(&self, _: usize) -> Option<f64> {
         Some(0.125)
+    }
+
+    fn sends(&self, _: usize, _: &Key) -> Sends {
+        Sends::Powers
     }
 
     fn pack(&self, v: &Vector, _: Option<&[u32]>, rng: &mut Rng) -> Packed {

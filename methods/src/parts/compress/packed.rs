@@ -1,6 +1,6 @@
 //! A compressed vector as it crosses the wire.
 
-use motet_core::{Precision, Reader, Vector, View, ViewMut, Wire, WireError};
+use motet_core::{Misfit, ModelShape, Precision, Reader, Vector, View, ViewMut, Wire, WireError};
 
 use super::bits::{bytes, pack, unpack, width};
 
@@ -29,10 +29,18 @@ enum Form {
     Powers(Vector),
 }
 
-/// Numbers that do not fit where they should be added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a compressed vector of another shape than the method's")]
-pub struct Misfit;
+/// What the messages of a compressor look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sends {
+    /// Every number in full.
+    Whole,
+    /// So many numbers in full.
+    Some(usize),
+    /// A norm, and a level of so many for each number.
+    Levels(u32),
+    /// Signed powers of two.
+    Powers,
+}
 
 impl Packed {
     /// All numbers as they are.
@@ -74,18 +82,43 @@ impl Packed {
         matches!(self.form, Form::Seeded(_))
     }
 
-    /// x ← x + a·self, in time of what was sent. `mask` gives the coordinates that both sides know.
-    pub fn add_to(&self, a: f64, x: &mut Vector, mask: Option<&[u32]>) -> Result<(), Misfit> {
-        if self.dim() != x.len() || self.precision() != x.precision() {
-            return Err(Misfit);
+    /// Is this a vector of that shape, packed as the method's compressor packs? What was decoded is sound in itself; whether it
+    /// is what this method sends is known here alone.
+    pub fn fits(&self, model: ModelShape, sends: impl FnOnce() -> Sends) -> Result<(), Misfit> {
+        if self.dim() != model.dim {
+            return Err(Misfit::Length { got: self.dim(), expected: model.dim });
         }
+        let (got, expected) = (self.precision(), model.precision);
+        if got != expected {
+            return Err(Misfit::Precision { got, expected });
+        }
+        // What was sent whole needs no dice.
+        if let Form::Whole(v) = &self.form {
+            return v.fits(model);
+        }
+        match (&self.form, sends()) {
+            (Form::Powers(v), Sends::Powers) => v.fits(model),
+            (Form::Seeded(v), Sends::Some(expected)) => counted(v.len(), expected),
+            (Form::Indexed(at, v), Sends::Some(expected)) => counted(at.len(), expected).and(counted(v.len(), expected)),
+            (Form::Levels { norm, most, .. }, Sends::Levels(levels)) if *most == levels => counted(norm.len(), 1),
+            _ => Err(Misfit::Unsound("a vector that was packed in another way than the method's")),
+        }
+    }
+
+    /// x ← x + a·self, in time of what was sent. `mask` gives the coordinates that both sides know.
+    ///
+    /// # Panics
+    /// If it does not fit x or the mask.
+    pub fn add_to(&self, a: f64, x: &mut Vector, mask: Option<&[u32]>) {
+        assert!(self.dim() == x.len() && self.precision() == x.precision(), "compressed vectors have the shape of the model");
         match &self.form {
             Form::Whole(v) | Form::Powers(v) => x.axpy(a, v),
             Form::Indexed(at, values) => scatter(a, at, values, x),
-            Form::Seeded(values) => match mask {
-                Some(at) if at.len() == values.len() => scatter(a, at, values, x),
-                _ => return Err(Misfit),
-            },
+            Form::Seeded(values) => {
+                let at = mask.expect("numbers without coordinates come from a compressor that knows them");
+                assert_eq!(at.len(), values.len(), "one coordinate for each number");
+                scatter(a, at, values, x);
+            }
             Form::Levels { norm, most, codes } => {
                 let (norm, most) = (norm.at(0), f64::from(*most));
                 let of = |code: u64| if code & 1 == 1 { -1.0 } else { 1.0 } * norm * ((code >> 1) as f64 / most);
@@ -96,7 +129,6 @@ impl Packed {
                 }
             }
         }
-        Ok(())
     }
 
     fn precision(&self) -> Precision {
@@ -114,6 +146,11 @@ impl Packed {
             Form::Powers(v) => v.len() as u64 * u64::from(power_width(v.precision())),
         }
     }
+}
+
+/// So many numbers, and no others?
+fn counted(got: usize, expected: usize) -> Result<(), Misfit> {
+    if got == expected { Ok(()) } else { Err(Misfit::Count { what: "numbers", got, expected }) }
 }
 
 /// Sign and level.

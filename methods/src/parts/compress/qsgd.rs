@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Compress, Packed};
+use super::{Compress, Key, Packed, Sends};
 
 /// Norm, signs and random levels; unbiased, ω = min(d/s², √d/s).
 ///
@@ -29,6 +29,10 @@ impl Compress for Qsgd {
     fn omega(&self, dim: usize) -> Option<f64> {
         let (d, s) = (dim as f64, f64::from(self.levels.get()));
         Some((d / (s * s)).min(d.sqrt() / s))
+    }
+
+    fn sends(&self, _: usize, _: &Key) -> Sends {
+        Sends::Levels(self.levels.get())
     }
 
     fn pack(&self, v: &Vector, _: Option<&[u32]>, rng: &mut Rng) -> Packed {

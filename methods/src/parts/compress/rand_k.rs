@@ -3,7 +3,7 @@
 use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Compress, Indices, Key, Mask, Packed, keep};
+use super::{Amount, Compress, Indices, Key, Mask, Packed, Sends, keep};
 
 /// k random coordinates times d/k; unbiased, ω = d/k − 1.
 ///
@@ -35,6 +35,10 @@ impl Compress for RandK {
                 kept.sort_unstable(); // on the wire they ascend
             }
         }))
+    }
+
+    fn sends(&self, dim: usize, _: &Key) -> Sends {
+        Sends::Some(self.k.of(dim))
     }
 
     fn pack(&self, v: &Vector, mask: Option<&[u32]>, _: &mut Rng) -> Packed {

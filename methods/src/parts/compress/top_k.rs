@@ -3,7 +3,7 @@
 use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Compress, Indices, Packed, keep};
+use super::{Amount, Compress, Indices, Key, Packed, Sends, keep};
 
 /// The k largest coordinates as they are; biased, contracts by 1 − k/d.
 ///
@@ -27,6 +27,10 @@ impl Compress for TopK {
     /// k/d
     fn delta(&self, dim: usize) -> f64 {
         self.k.of(dim) as f64 / dim as f64
+    }
+
+    fn sends(&self, dim: usize, _: &Key) -> Sends {
+        Sends::Some(self.k.of(dim))
     }
 
     fn pack(&self, v: &Vector, _: Option<&[u32]>, _: &mut Rng) -> Packed {

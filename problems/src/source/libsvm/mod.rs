@@ -10,7 +10,8 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use labels::Labels;
-use motet_core::{Documented, Input, Kind};
+use motet_core::{Documented, Kind};
+use motet_records::Input;
 use parse::Parser;
 use serde::{Deserialize, Serialize};
 

@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use motet_core::{Documented, Input, Kind};
+use motet_core::{Documented, Kind};
+use motet_records::Input;
 use serde::{Deserialize, Serialize};
 
 use super::open::{Opened, name_of, open};

@@ -20,7 +20,8 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 pub(super) use library::{Library, Text};
-use motet_core::{Documented, Input, Kind};
+use motet_core::{Documented, Kind};
+use motet_records::Input;
 use posts::{Post, Reader};
 use serde::{Deserialize, Serialize};
 

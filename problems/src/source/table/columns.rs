@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use motet_core::Input;
+use motet_records::Input;
 
 use super::{Table, TargetKind};
 use crate::dataset::{Dataset, Targets};

@@ -5,10 +5,10 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, Algorithm, Answer, ClientId, Fleet, Heard, Merit, Probe, Roster, Row, Score, Sink, Slot, Wave};
+use motet_core::{Abort, Adding, Algorithm, ClientId, Fleet, Heard, Merit, Probe, Received, Roster, Row, Score, Sink, Slot, Wave};
 
 use crate::observer::{Event, Observer};
-use crate::output::Output;
+use crate::recorders::Recorder;
 
 /// A fleet that knows how long it was measured, so that measuring does not count as training.
 pub(crate) struct Timed<F> {
@@ -24,9 +24,13 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         self.inner.is_there(slot, client)
     }
-    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Answer<A::Reply>)) -> Result<(), Abort> {
+    fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.inner.exchange(slot, wave, each)
     }
+    fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        self.inner.sum(slot, wave, adding)
+    }
+
     fn settled(&mut self, clients: &mut dyn Iterator<Item = ClientId>, heard: &Heard) -> Result<(), Abort> {
         self.inner.settled(clients, heard)
     }
@@ -62,28 +66,38 @@ impl Watch {
     }
 }
 
-/// Rows to disk, to memory and to the progress bar.
-pub(crate) struct Recorder<'a> {
-    pub(crate) output: &'a RefCell<&'a mut Output>,
+/// Rows to the recorder, to those who judge them later and to whoever watches.
+pub(crate) struct RowSink<'a> {
+    pub(crate) recorder: &'a RefCell<&'a mut dyn Recorder>,
     pub(crate) rows: &'a mut Vec<Row>,
     pub(crate) merits: &'a mut Vec<Merit>,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) watch: &'a Watch,
 }
 
-impl Sink for Recorder<'_> {
+impl Sink for RowSink<'_> {
     fn row(&mut self, row: &Row) -> io::Result<()> {
         let mut row = row.clone();
         row.seconds = Some(self.watch.seconds());
-        self.output.borrow_mut().row(&row)?;
+        self.recorder.borrow_mut().row(&row)?;
         self.observer.notice(Event::Row(&row));
         self.rows.push(row);
         Ok(())
     }
 
     fn merit(&mut self, merit: &Merit) -> io::Result<()> {
-        self.output.borrow_mut().merit(merit)?;
+        self.recorder.borrow_mut().merit(merit)?;
         self.merits.push(merit.clone());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fleet_that_is_timed_forwards_everything() {
+        motet_conformance::forwards_everything(|inner| Timed { inner, probing: Rc::default() }).unwrap();
     }
 }

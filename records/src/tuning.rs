@@ -1,5 +1,6 @@
 //! Trials: runs that are made to choose values of parameters, and what was chosen.
 
+use motet_core::json_number;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -51,6 +52,7 @@ pub struct Tried {
     /// Rounds completed.
     pub rounds: u64,
     /// What it was ranked by; absent if it diverged.
+    #[serde(default, with = "json_number::optional")]
     pub score: Option<f64>,
     /// Did it end, and no worse than it began?
     pub stable: bool,

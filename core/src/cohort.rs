@@ -1,0 +1,137 @@
+//! Some clients, and what each of them counts for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::abort::Abort;
+use crate::algorithm::ClientId;
+use crate::breach::Breaches;
+use crate::fleet::Roster;
+
+/// Some clients, in the order they are asked and folded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cohort {
+    ids: Arc<[ClientId]>,
+    weights: Weights,
+    pub(crate) required: bool,
+    pub(crate) wary: bool,
+    pub(crate) unbounded: bool,
+}
+
+/// What each client of a cohort stands for.
+#[derive(Clone, Debug, PartialEq)]
+enum Weights {
+    Same(f64),
+    Each(Arc<BTreeMap<ClientId, f64>>),
+}
+
+impl Cohort {
+    /// These clients, all of one weight.
+    pub fn new(ids: impl Into<Arc<[ClientId]>>) -> Self {
+        let ids = ids.into();
+        let weights = Weights::Same(1.0 / ids.len().max(1) as f64);
+        Self { ids, weights, required: false, wary: false, unbounded: false }
+    }
+
+    /// These clients, each with a weight of its own.
+    pub fn weighted(weights: BTreeMap<ClientId, f64>) -> Self {
+        let ids = weights.keys().copied().collect();
+        Self { ids, weights: Weights::Each(Arc::new(weights)), required: false, wary: false, unbounded: false }
+    }
+
+    /// The same clients, all of this weight.
+    pub(crate) fn weighing(self, weight: f64) -> Self {
+        Self { weights: Weights::Same(weight), ..self }
+    }
+
+    /// wᵢ: what this client's vector counts for in Σ wᵢ vᵢ, the estimate of the mean over all clients that is
+    /// right on average over the draw. One over the number of clients where all are alike; kept by
+    /// [`filter`](Self::filter) and by those who answer.
+    pub fn weight(&self, client: ClientId) -> f64 {
+        match &self.weights {
+            Weights::Same(weight) => *weight,
+            Weights::Each(weights) => weights.get(&client).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// The same clients, none of whom may stay silent: those who do are asked again in the same
+    /// slot, with the same dice, before the round is given up.
+    pub fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    /// The same clients, some of whom may lie: a reply with NaN or infinity in it is as good as none, where else it
+    /// ends the run. Whoever is required, too, must still answer in numbers.
+    pub fn wary(mut self) -> Self {
+        self.wary = true;
+        self
+    }
+
+    /// Only those for whom `keep` holds.
+    pub fn filter(&self, keep: impl Fn(ClientId) -> bool) -> Self {
+        if self.ids.iter().all(|&id| keep(id)) {
+            return self.clone();
+        }
+        Self { ids: self.ids.iter().copied().filter(|&id| keep(id)).collect(), ..self.clone() }
+    }
+
+    /// Those of them who answered, in the same order.
+    pub(crate) fn only(&self, answered: &[ClientId]) -> Self {
+        if answered.len() == self.len() { self.clone() } else { Self { ids: answered.into(), ..self.clone() } }
+    }
+
+    /// Who.
+    pub fn ids(&self) -> &[ClientId] {
+        &self.ids
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Nobody?
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+}
+
+/// Everyone on the roster but those who are excluded.
+pub(crate) struct Everyone {
+    roster: Roster,
+    pub(crate) cohort: Cohort,
+    /// How many were excluded when the cohort was made.
+    excluded: usize,
+}
+
+impl Everyone {
+    pub(crate) fn new(roster: Roster, breaches: &Breaches) -> Self {
+        Self { cohort: everyone(&roster, breaches), roster, excluded: breaches.count_excluded() }
+    }
+
+    /// Is everyone excluded? Then why the last of them is.
+    pub(crate) fn gone(&self, breaches: &Breaches) -> Option<Abort> {
+        let (client, reason) = breaches.last_excluded().filter(|_| self.cohort.is_empty() && !self.cohort.unbounded)?;
+        Some(Abort::Excluded { client, reason: reason.to_owned() })
+    }
+
+    /// Nobody comes back, so that a count tells whether somebody was excluded since.
+    pub(crate) fn renew(&mut self, breaches: &Breaches) {
+        let excluded = breaches.count_excluded();
+        if excluded != self.excluded {
+            (self.cohort, self.excluded) = (everyone(&self.roster, breaches), excluded);
+        }
+    }
+}
+
+/// The cohort of a whole roster, without those who are excluded.
+pub(crate) fn everyone(roster: &Roster, breaches: &Breaches) -> Cohort {
+    let there = |id: &ClientId| breaches.excluded(*id).is_none();
+    match roster {
+        Roster::Listed(ids) if ids.iter().all(there) => Cohort::new(Arc::clone(ids)),
+        Roster::Listed(ids) => Cohort::new(ids.iter().copied().filter(there).collect::<Arc<[_]>>()),
+        Roster::Counted(n) => Cohort::new((0..*n).map(ClientId).filter(there).collect::<Arc<[_]>>()),
+        Roster::Unbounded => Cohort { unbounded: true, ..Cohort::new([]) },
+    }
+}

@@ -1,0 +1,239 @@
+//! Replies that are only added up.
+//!
+//! Whoever asks for a sum sees no single reply: a fleet may then add up where the clients are, or under masks that only the
+//! whole sum takes off. What a reply adds is known on both sides ([`Algorithm::addend`]), and what each client's part is
+//! multiplied by is known before it answers.
+
+use crate::abort::Abort;
+use crate::algorithm::{Algorithm, ClientId};
+use crate::averaged::Averaged;
+use crate::cohort::Cohort;
+use crate::exchange::{Desk, carry};
+use crate::fit::{ModelShape, ReplyError};
+use crate::fleet::{Fleet, Wave};
+use crate::ledger::{Direction, Traffic};
+use crate::mean::Mean;
+use crate::seed::Slot;
+use crate::site::Work;
+use crate::update::Update;
+use crate::vector::Vector;
+
+/// What a reply adds: everything in a sum that depends on the reply.
+///
+/// ```
+/// use motet_core::{Addend, Vector};
+/// let (model, examples, loss) = (Vector::from(vec![1.0, 2.0]), 30, 0.7);
+/// let addend = Addend::counting(f64::from(examples)).vector(&model).number(loss);
+/// # let _ = addend;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Addend<'r> {
+    count: f64,
+    vectors: [Option<Term<'r>>; 2],
+    numbers: [Option<Number>; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Term<'r> {
+    Vector(&'r Vector),
+    Update(&'r Update),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Number {
+    Weighted(f64),
+    Plain(f64),
+}
+
+impl<'r> Addend<'r> {
+    /// cᵢ: what the reply counts for by itself, such as a number of examples; 1 where all count alike.
+    pub fn counting(count: f64) -> Self {
+        Self { count, vectors: [None; 2], numbers: [None; 2] }
+    }
+
+    /// One more vector, at most the second.
+    pub fn vector(self, v: &'r Vector) -> Self {
+        self.term(Term::Vector(v))
+    }
+
+    /// One more vector that may be some rows only, at most the second.
+    pub fn update(self, u: &'r Update) -> Self {
+        self.term(Term::Update(u))
+    }
+
+    /// One more number, at most the second, that is multiplied by what the client and its reply count for.
+    pub fn number(self, value: f64) -> Self {
+        self.also(Number::Weighted(value))
+    }
+
+    /// One more number, at most the second, that is added as it is.
+    pub fn plain(self, value: f64) -> Self {
+        self.also(Number::Plain(value))
+    }
+
+    fn term(mut self, term: Term<'r>) -> Self {
+        *self.vectors.iter_mut().find(|place| place.is_none()).expect("a reply adds at most two vectors") = Some(term);
+        self
+    }
+
+    fn also(mut self, number: Number) -> Self {
+        *self.numbers.iter_mut().find(|place| place.is_none()).expect("a reply adds at most two numbers") = Some(number);
+        self
+    }
+}
+
+/// What the replies of a cohort add up to, in cohort order.
+#[derive(Clone, Debug)]
+pub struct Sum {
+    /// Σ wᵢ cᵢ vᵢ of the first vectors, and of the second.
+    pub vectors: [Mean; 2],
+    /// Σ wᵢ cᵢ
+    pub weight: f64,
+    /// Of the first numbers, and of the second.
+    pub numbers: [f64; 2],
+    /// Who is in it.
+    pub answered: Cohort,
+}
+
+impl Sum {
+    /// Σ wᵢ cᵢ vᵢ / Σ wᵢ cᵢ of the first vectors; zero if nobody answered.
+    pub fn mean(self) -> Vector {
+        let [first, _] = self.vectors;
+        first.finish()
+    }
+
+    /// The same where it was added up, by rows if only rows were added.
+    pub fn average(self) -> Averaged {
+        let [first, _] = self.vectors;
+        first.average()
+    }
+
+    /// Σ wᵢ cᵢ vᵢ of the first vectors.
+    pub fn total(self) -> Vector {
+        let [first, _] = self.vectors;
+        first.total()
+    }
+}
+
+/// Part of a sum, such as that over the clients of one machine.
+#[derive(Clone, Debug)]
+pub struct Partial {
+    pub(crate) vectors: [Mean; 2],
+    pub(crate) weight: f64,
+    pub(crate) numbers: [f64; 2],
+}
+
+impl Partial {
+    /// Nothing yet, of models of this shape.
+    pub fn empty(model: ModelShape) -> Self {
+        Self { vectors: [Mean::of(model), Mean::of(model)], weight: 0.0, numbers: [0.0; 2] }
+    }
+
+    /// One more reply, whose first and second vectors have these weights.
+    pub fn add(&mut self, weights: [f64; 2], addend: &Addend<'_>) {
+        for ((sum, term), w) in self.vectors.iter_mut().zip(&addend.vectors).zip(weights) {
+            match term {
+                Some(Term::Vector(v)) => sum.add(w * addend.count, v),
+                Some(Term::Update(u)) => sum.add_update(w * addend.count, u),
+                None => {}
+            }
+        }
+        let counts = weights[0] * addend.count;
+        self.weight += counts;
+        for (sum, number) in self.numbers.iter_mut().zip(addend.numbers) {
+            match number {
+                Some(Number::Weighted(value)) => *sum += counts * value,
+                Some(Number::Plain(value)) => *sum += value,
+                None => {}
+            }
+        }
+    }
+
+    /// Both together.
+    pub fn merge(&mut self, other: Partial) {
+        self.vectors.iter_mut().zip(other.vectors).for_each(|(sum, part)| sum.merge(part));
+        self.weight += other.weight;
+        self.numbers.iter_mut().zip(other.numbers).for_each(|(sum, part)| *sum += part);
+    }
+}
+
+/// What one client sent for a sum that the fleet added up by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Whose.
+    pub client: ClientId,
+    /// What it computed.
+    pub work: Work,
+    /// Name of the message, the ledger's key.
+    pub kind: &'static str,
+    /// What it cost to send.
+    pub traffic: Traffic,
+}
+
+/// A sum on its way: what a [`Fleet`] is handed to add to.
+pub struct Adding<'a, A: Algorithm> {
+    pub(crate) desk: Desk<'a, A>,
+    weights: &'a [[f64; 2]],
+    pub(crate) so_far: Partial,
+}
+
+impl<'a, A: Algorithm> Adding<'a, A> {
+    pub(crate) fn new(desk: Desk<'a, A>, weights: &'a [[f64; 2]], onto: Option<Vector>) -> Self {
+        let mut so_far = Partial::empty(desk.model);
+        if let Some(onto) = onto {
+            so_far.vectors[1] = Mean::onto(onto);
+        }
+        Self { desk, weights, so_far }
+    }
+
+    /// wᵢ by position in the wave, for the first and the second vectors: known before anybody answers.
+    pub fn weights(&self) -> &'a [[f64; 2]] {
+        self.weights
+    }
+
+    /// The shape of the vectors.
+    pub fn model(&self) -> ModelShape {
+        self.desk.model
+    }
+
+    /// Must everyone of the wave be in the sum?
+    pub fn is_required(&self) -> bool {
+        self.desk.required
+    }
+
+    /// Both halves of the method: what fits, and what a reply adds.
+    pub fn algorithm(&self) -> &'a A {
+        self.desk.algorithm
+    }
+
+    /// Takes in what the fleet added up by itself, over these clients, in the order of the wave. That numbers are finite is seen to
+    /// when the server has used them: a sum tells nobody's lie.
+    pub fn absorb(&mut self, part: Partial, over: impl IntoIterator<Item = Sent>) {
+        self.so_far.merge(part);
+        for Sent { client, work, kind, traffic } in over {
+            self.desk.ledger.book_traffic(Direction::Up, kind, traffic, 1);
+            self.desk.ledger.book_work(work);
+            self.desk.answered.push(client);
+        }
+    }
+
+    /// A client sent what cannot be added: its part is not in the sum.
+    pub fn breach(&mut self, slot: Slot, client: ClientId, error: &ReplyError) {
+        self.desk.breaches.add(slot.round, client, error.to_string());
+    }
+}
+
+/// Adds up what an exchange brings back, one reply after the other in cohort order: what a fleet does that has no way of its own.
+pub fn sum_by_exchange<A: Algorithm, F: Fleet<A> + ?Sized>(
+    fleet: &mut F,
+    slot: Slot,
+    wave: Wave<'_, A::Ask>,
+    adding: &mut Adding<'_, A>,
+) -> Result<(), Abort> {
+    let Adding { desk, weights, so_far } = adding;
+    let algorithm = desk.algorithm;
+    carry(fleet, slot, wave, desk, &mut |position, reply| {
+        let addend = algorithm.addend(&reply).expect("a method sums only what it can add");
+        so_far.add(weights[position], &addend);
+    })
+}

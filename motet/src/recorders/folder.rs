@@ -1,0 +1,263 @@
+//! The folder an experiment leaves, written as it happens.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use motet_core::{Merit, Row};
+use motet_records::{ClientRow, Event, Lengths, Manifest, Models, Records, RunCard, RunSummary, Summary, Writer, names, slug};
+
+use super::Recorder;
+use crate::config::Document;
+use crate::error::Error;
+use crate::resume::{Finished, Lock, Resume, Workplace, compare, is_begun, sweep};
+
+/// An experiment's folder.
+pub struct Folder {
+    writer: Writer,
+    resume: Resume,
+    /// When finished runs were last made durable.
+    durable: Instant,
+}
+
+/// What a previous experiment may have left beside `resume`, and `--overwrite` may replace. The manifest goes last: a folder
+/// that has one is known as ours.
+const RECORDS: &[&str] = &[
+    names::ROWS,
+    names::CLIENTS,
+    names::MERITS,
+    names::EVENTS,
+    names::CHECKSUMS,
+    names::SUMMARY,
+    names::EXPERIMENT,
+    names::MODELS,
+    "report.html",
+    "figures",
+    "rows.csv",
+    "summary.csv",
+    names::MANIFEST,
+];
+
+/// Finished runs are made durable no more often than this: a grid may finish a hundred in a second.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl Folder {
+    /// Opens a folder for a new experiment. One that holds anything is refused, unless its records may be overwritten; one
+    /// in which an experiment is under way is refused in any case.
+    pub fn create(folder: &Path, overwrite: bool, document: &Document) -> Result<Self, Error> {
+        // A look before anything is made, and the one that counts when nobody else can begin here.
+        refuse(folder, overwrite)?;
+        let lock = Lock::take(folder)?;
+        if let Err(taken) = refuse(folder, overwrite) {
+            lock.withdraw();
+            return Err(taken);
+        }
+        for name in RECORDS {
+            let path = folder.join(name);
+            let gone = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            if let Err(source) = gone.or_else(|e| if e.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(e) }) {
+                return Err(Error::Write { path, source });
+            }
+        }
+        let resume = Resume::begin(lock, document)?;
+        let mut folder = Self::open(folder, resume, Lengths::default())?;
+        folder.writer.experiment(&document.text)?;
+        Ok(folder)
+    }
+
+    /// Was an experiment begun in a folder and not ended?
+    pub fn is_unfinished(folder: &Path) -> bool {
+        is_begun(folder)
+    }
+
+    /// The experiment that was begun in a folder and not ended.
+    pub fn begun(folder: &Path) -> Result<Document, Error> {
+        Resume::document(folder)
+    }
+
+    /// Removes what a kill at the very end may have left in the folder of a finished experiment.
+    pub fn sweep(folder: &Path) {
+        sweep(folder);
+    }
+
+    /// Opens the folder of an experiment that was begun and not finished, if it is the one of this manifest; what happened
+    /// to it is told to `say`.
+    pub fn resume(folder: &Path, manifest: &Manifest, say: &dyn Fn(&str)) -> Result<Self, Error> {
+        compare(folder, manifest)?;
+        let lock = Lock::take(folder)?;
+        // Whoever held the lock until now may have gone on.
+        compare(folder, manifest)?;
+        let (resume, standing) = Resume::find(folder, lock, say)?;
+        let mut output = Self::open(folder, resume, standing.lengths())?;
+        // Killed before anything was planned.
+        if folder.join(names::MANIFEST).exists() {
+            let records = Records::read(folder)?;
+            output.resume.workplace.begun_before(standing, records);
+        }
+        Ok(output)
+    }
+
+    fn open(folder: &Path, resume: Resume, lengths: Lengths) -> Result<Self, Error> {
+        Ok(Self { writer: Writer::open(folder, lengths)?, resume, durable: Instant::now() })
+    }
+
+    /// The first free folder called `name`, `name-2`, … under `parent`.
+    pub fn fresh_name(parent: &Path, name: &str) -> PathBuf {
+        let slug = slug(name);
+        let mut folder = parent.join(&slug);
+        let mut count = 1;
+        while folder.exists() {
+            count += 1;
+            folder = parent.join(format!("{slug}-{count}"));
+        }
+        folder
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.writer.folder()
+    }
+
+    fn unkept(&self) -> impl Fn(io::Error) -> Error + use<> {
+        let path = self.path().join("resume");
+        move |source| Error::Write { path: path.clone(), source }
+    }
+}
+
+impl Recorder for Folder {
+    fn begin(&mut self, manifest: &Manifest) -> Result<(), Error> {
+        self.manifest(manifest)
+    }
+
+    fn manifest(&mut self, manifest: &Manifest) -> Result<(), Error> {
+        Ok(self.writer.manifest(manifest)?)
+    }
+
+    fn row(&mut self, row: &Row) -> io::Result<()> {
+        self.writer.row(row)
+    }
+
+    fn merit(&mut self, merit: &Merit) -> io::Result<()> {
+        self.writer.merit(merit)
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.writer.event(event)
+    }
+
+    fn clients(&mut self, clients: &[ClientRow]) -> Result<(), Error> {
+        Ok(self.writer.clients(clients)?)
+    }
+
+    fn models(&mut self, card: &RunCard, models: Models) -> Result<Option<Arc<Models>>, Error> {
+        self.writer.models(card, &models)?;
+        Ok(None)
+    }
+
+    fn run_done(&mut self, card: &RunCard, summary: &RunSummary) -> Result<(), Error> {
+        let durable = self.durable.elapsed() >= PAUSE;
+        let mut keep = || -> io::Result<()> {
+            let lengths = if durable { self.writer.sync()? } else { self.writer.lengths()? };
+            if durable {
+                self.durable = Instant::now();
+            }
+            self.resume.finish(&Finished { lengths, card: card.clone(), summary: summary.clone() }, durable)
+        };
+        let kept = keep();
+        kept.map_err(self.unkept())
+    }
+
+    fn summary(&mut self, summary: &Summary) -> Result<(), Error> {
+        Ok(self.writer.summary(summary)?)
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        self.writer.close()?;
+        self.resume.end().map_err(self.unkept())
+    }
+
+    fn sync(&mut self) -> io::Result<Lengths> {
+        self.writer.sync()
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        Some(self.path())
+    }
+
+    fn workplace(&mut self) -> &mut Workplace {
+        &mut self.resume.workplace
+    }
+}
+
+fn refuse(folder: &Path, overwrite: bool) -> Result<(), Error> {
+    let ours = || folder.join(names::MANIFEST).exists() || is_begun(folder);
+    if occupied(folder) && !(overwrite && ours()) { Err(Error::Taken(folder.into())) } else { Ok(()) }
+}
+
+/// Is there anything in a folder? Not if an experiment was killed before it had written its first file.
+fn occupied(folder: &Path) -> bool {
+    let ours = |name: &std::ffi::OsStr| name == "resume" && !is_begun(folder);
+    fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| !ours(&entry.file_name())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> Document {
+        Document::parse("e.toml", "", PathBuf::new()).unwrap()
+    }
+
+    #[test]
+    fn a_folder_with_anything_in_it_is_never_touched() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("mine");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("thesis.tex"), "precious").unwrap();
+        assert!(matches!(Folder::create(&folder, false, &document()), Err(Error::Taken(_))));
+        assert!(matches!(Folder::create(&folder, true, &document()), Err(Error::Taken(_))), "nothing of ours is in there");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "and nothing of ours is left there");
+        fs::write(folder.join("manifest.json"), "{}").unwrap();
+        fs::write(folder.join("rows.jsonl"), "old").unwrap();
+        Folder::create(&folder, true, &document()).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("thesis.tex")).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(folder.join("rows.jsonl")).unwrap(), "");
+    }
+
+    #[test]
+    fn an_experiment_under_way_is_neither_overwritten_nor_resumed_and_keeps_its_records() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("busy");
+        let mut first = Folder::create(&path, false, &document()).unwrap();
+        first.manifest(&Manifest::default()).unwrap();
+        first.row(&Row::default()).unwrap();
+        let before = fs::read(path.join("rows.jsonl")).unwrap();
+        for second in [Folder::create(&path, true, &document()), Folder::resume(&path, &Manifest::default(), &|_| ())] {
+            let said = second.err().expect("it is under way").to_string();
+            assert!(said.contains(&format!("process {}", std::process::id())), "{said}");
+        }
+        Folder::sweep(&path);
+        assert_eq!(fs::read(path.join("rows.jsonl")).unwrap(), before);
+        assert!(Folder::is_unfinished(&path) && path.join("resume/lock").exists());
+        first.row(&Row::default()).unwrap();
+        drop(first);
+        Folder::create(&path, true, &document()).unwrap();
+        assert_eq!(fs::read(path.join("rows.jsonl")).unwrap(), b"", "nobody holds it any more");
+    }
+
+    #[test]
+    fn of_many_who_begin_at_once_one_wins() {
+        let parent = tempfile::tempdir().unwrap();
+        for round in 0..20 {
+            let path = parent.path().join(format!("race{round}"));
+            let started = std::thread::scope(|scope| {
+                let starts: Vec<_> = (0..4).map(|_| scope.spawn(|| Folder::create(&path, true, &document()).ok())).collect();
+                // Each is held until all have tried.
+                starts.into_iter().filter_map(|start| start.join().unwrap()).collect::<Vec<_>>().len()
+            });
+            assert_eq!(started, 1);
+        }
+    }
+}

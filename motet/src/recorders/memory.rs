@@ -1,0 +1,96 @@
+//! Records as values: no folder is needed.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use motet_core::{Merit, Row};
+use motet_records::{ClientRow, Event, Lengths, Manifest, Models, Records, RunCard, RunSummary, Summary};
+
+use super::Recorder;
+use crate::error::Error;
+use crate::resume::Workplace;
+
+/// Keeps the records of an experiment in memory, models included. What was reached is there after an error too; there are no
+/// checkpoints to go on from.
+#[derive(Debug, Default)]
+pub struct InMemory {
+    records: Records,
+    workplace: Workplace,
+}
+
+impl InMemory {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was recorded so far.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+}
+
+impl Recorder for InMemory {
+    fn begin(&mut self, manifest: &Manifest) -> Result<(), Error> {
+        self.records = Records { manifest: manifest.clone(), ..Records::default() };
+        Ok(())
+    }
+
+    fn manifest(&mut self, manifest: &Manifest) -> Result<(), Error> {
+        self.records.manifest = manifest.clone();
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row) -> io::Result<()> {
+        self.records.rows.push(row.clone());
+        Ok(())
+    }
+
+    fn merit(&mut self, merit: &Merit) -> io::Result<()> {
+        self.records.merits.push(merit.clone());
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.records.events.push(event.clone());
+        Ok(())
+    }
+
+    fn clients(&mut self, clients: &[ClientRow]) -> Result<(), Error> {
+        self.records.clients.extend_from_slice(clients);
+        Ok(())
+    }
+
+    fn models(&mut self, _: &RunCard, models: Models) -> Result<Option<Arc<Models>>, Error> {
+        let models = Arc::new(models);
+        self.records.models.push(Arc::clone(&models));
+        Ok(Some(models))
+    }
+
+    fn run_done(&mut self, _: &RunCard, _: &RunSummary) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn summary(&mut self, summary: &Summary) -> Result<(), Error> {
+        self.records.summary = Some(summary.clone());
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        self.workplace.clear();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<Lengths> {
+        Ok(Lengths::default())
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        None
+    }
+
+    fn workplace(&mut self) -> &mut Workplace {
+        &mut self.workplace
+    }
+}

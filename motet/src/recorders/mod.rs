@@ -1,0 +1,59 @@
+//! Where the records of an experiment go: a folder, memory, or what a program makes of them.
+
+mod folder;
+mod memory;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use motet_core::{Merit, Row};
+use motet_records::{ClientRow, Event, Lengths, Manifest, Models, RunCard, RunSummary, Summary};
+
+pub use folder::Folder;
+pub use memory::InMemory;
+
+use crate::error::Error;
+use crate::resume::Workplace;
+
+/// Is told everything an experiment leaves, as it happens. Whatever the recorder, the records are the same.
+pub trait Recorder {
+    /// An experiment begins, or goes on: what is planned.
+    fn begin(&mut self, manifest: &Manifest) -> Result<(), Error>;
+
+    /// What is planned, now that more is known: after every run.
+    fn manifest(&mut self, manifest: &Manifest) -> Result<(), Error>;
+
+    /// One measured round.
+    fn row(&mut self, row: &Row) -> io::Result<()>;
+
+    /// Who counted how much for whom.
+    fn merit(&mut self, merit: &Merit) -> io::Result<()>;
+
+    /// Something that happened beside the rounds.
+    fn event(&mut self, event: &Event) -> io::Result<()>;
+
+    /// The clients at the end of a run.
+    fn clients(&mut self, clients: &[ClientRow]) -> Result<(), Error>;
+
+    /// The models at the end of a run; returns them if they are to stay in memory with the other records.
+    fn models(&mut self, card: &RunCard, models: Models) -> Result<Option<Arc<Models>>, Error>;
+
+    /// A run is done.
+    fn run_done(&mut self, card: &RunCard, summary: &RunSummary) -> Result<(), Error>;
+
+    /// All runs are done, and the claims are judged.
+    fn summary(&mut self, summary: &Summary) -> Result<(), Error>;
+
+    /// The report is drawn, where there is a folder for it: nothing more will come.
+    fn end(&mut self) -> Result<(), Error>;
+
+    /// Makes what was recorded durable, and tells how long the files are, where there are any.
+    fn sync(&mut self) -> io::Result<Lengths>;
+
+    /// Where the report is drawn and the experiment can go on; none if nothing is on disk.
+    fn folder(&self) -> Option<&Path>;
+
+    /// Where runs keep what they need beside their records: [`Workplace::in_memory`] for recorders without a folder.
+    fn workplace(&mut self) -> &mut Workplace;
+}

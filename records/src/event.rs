@@ -1,0 +1,59 @@
+//! What happened beside the rounds: a line of `events.jsonl` each.
+
+use serde::{Deserialize, Serialize};
+
+use crate::utc::Utc;
+
+/// Something worth knowing that is no measurement. The file is there only if there was one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub time: Utc,
+    /// In which run of the experiment, where it belongs to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<usize>,
+    /// In which round, where it belongs to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u64>,
+    /// What kind of thing.
+    pub kind: EventKind,
+    /// The client it is about, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<u32>,
+    /// A sentence for people.
+    pub text: String,
+}
+
+/// The kinds of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EventKind {
+    /// Something the reader of the records should know.
+    Note,
+    /// The experiment was stopped or killed and went on from here.
+    Resumed,
+    /// A client broke the protocol: its reply could not be what the method asks for, and was left out.
+    Breach,
+}
+
+impl Event {
+    /// Something that happens now.
+    pub fn now(kind: EventKind, text: impl Into<String>) -> Self {
+        Self { time: Utc::now(), run: None, round: None, kind, client: None, text: text.into() }
+    }
+
+    /// The same, in a run.
+    pub fn in_run(self, run: usize) -> Self {
+        Self { run: Some(run), ..self }
+    }
+
+    /// The same, in a round.
+    pub fn in_round(self, round: u64) -> Self {
+        Self { round: Some(round), ..self }
+    }
+
+    /// The same, about a client.
+    pub fn about(self, client: u32) -> Self {
+        Self { client: Some(client), ..self }
+    }
+}

@@ -1,0 +1,9 @@
+//! Records written, read back, damaged and found damaged.
+
+// Helpers of tests are tests too.
+#![allow(clippy::unwrap_used)]
+
+mod format1;
+mod numbers;
+mod sources;
+mod writing;
