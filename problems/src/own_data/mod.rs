@@ -72,7 +72,8 @@ impl OwnData {
     }
 
     /// The problem of fitting a model, where each client is who the data say. The hold-out is cut from the rows for training,
-    /// with dice of the seed.
+    /// with dice of the seed. Who needs the data again clones them first: a clone shares the rows, but then they have to be copied to
+    /// bring each client's together.
     ///
     /// ```
     /// use motet_core::Fraction;

@@ -26,9 +26,9 @@ pub(super) struct Cells {
 const MISSING: [&str; 8] = ["", "?", "na", "n/a", "nan", "null", "none", "-"];
 
 /// What a field says, without the spaces around it; nothing where it says that nobody knows.
-fn known(field: &str) -> Option<String> {
+fn known(field: &str) -> Option<&str> {
     let field = field.trim();
-    (!MISSING.contains(&field.to_ascii_lowercase().as_str())).then(|| field.to_owned())
+    (!MISSING.iter().any(|missing| field.eq_ignore_ascii_case(missing))).then_some(field)
 }
 
 impl Cells {
@@ -61,7 +61,7 @@ impl Cells {
                 odd(line, what)
             })?;
             for (column, field) in columns.iter_mut().zip(&record) {
-                column.push(known(field));
+                column.push(known(field).map(str::to_owned));
             }
         }
         Ok(Self { names, columns, first_line: 2 })
@@ -100,8 +100,12 @@ impl Sheet {
     /// The columns of a data frame, equally long. Words that stand for a gap in files do so here: what was trained on a data
     /// frame predicts for rows of a file.
     pub(crate) fn of_columns(columns: Vec<(String, Column)>) -> Self {
+        let tidy = |word: String| match known(&word)? {
+            kept if kept.len() < word.len() => Some(kept.to_owned()),
+            _ => Some(word),
+        };
         let typed = |column| match column {
-            Column::Words(words) => Column::Words(words.into_iter().map(|word| word.as_deref().and_then(known)).collect()),
+            Column::Words(words) => Column::Words(words.into_iter().map(|word| word.and_then(tidy)).collect()),
             numbers @ Column::Numbers(_) => numbers,
         };
         let (names, columns) = columns.into_iter().map(|(name, column)| (name, Raw::Typed(typed(column)))).unzip();
