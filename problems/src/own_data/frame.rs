@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use motet_records::Input;
 
 use super::error::DataError;
-use super::{OwnData, UNNAMED};
+use super::{OwnData, UNNAMED, countable};
 use crate::dataset::Lot;
 use crate::error::ProblemError;
 use crate::source::{Material, Sheet, Table, TargetKind};
@@ -173,13 +173,13 @@ impl DataFrame {
             if column.len() != wanted {
                 return Err(DataError::ColumnLength { column: name.clone(), found: column.len(), first: first.clone(), wanted });
             }
-            if let Column::Numbers(numbers) = column {
-                if let Some(row) = numbers.iter().position(|number| number.is_infinite()) {
-                    return Err(DataError::Infinite { column: name.clone(), row, value: numbers[row] });
-                }
+            if let Column::Numbers(numbers) = column
+                && let Some(row) = numbers.iter().position(|number| number.is_infinite())
+            {
+                return Err(DataError::Infinite { column: name.clone(), row, value: numbers[row] });
             }
         }
-        if wanted == 0 { Err(DataError::Empty) } else { Ok(()) }
+        countable(wanted)
     }
 }
 

@@ -43,25 +43,19 @@ pub struct OwnData {
 }
 
 impl OwnData {
-    /// Checks what rows and data frames have in common.
+    /// Checks what rows and data frames have in common. There are rows, and they were counted.
     fn new(name: &str, dataset: Dataset, fields: Option<Vec<Field>>) -> Result<Self, DataError> {
         let rows = dataset.len();
-        if rows == 0 {
-            return Err(DataError::Empty);
-        }
-        if u32::try_from(rows).is_err() {
-            return Err(DataError::TooMany { rows });
-        }
         let short = |what, found: usize| if found == rows { Ok(()) } else { Err(DataError::Count { what, found, rows }) };
         short("clients", dataset.keys.as_ref().map_or(rows, Vec::len))?;
         short("usages", dataset.lots.as_ref().map_or(rows, Vec::len))?;
         if let Targets::Classes { classes: classes @ 0..=1, .. } = dataset.targets {
             return Err(DataError::OneClass { classes });
         }
-        if let Targets::Numbers(numbers) = &dataset.targets {
-            if let Some(row) = numbers.iter().position(|number| !number.is_finite()) {
-                return Err(DataError::Label { row, value: numbers[row] });
-            }
+        if let Targets::Numbers(numbers) = &dataset.targets
+            && let Some(row) = numbers.iter().position(|number| !number.is_finite())
+        {
+            return Err(DataError::Label { row, value: numbers[row] });
         }
         if dataset.lots.as_ref().is_some_and(|lots| !lots.contains(&Lot::Train)) {
             return Err(DataError::NothingToTrain);
@@ -153,6 +147,15 @@ impl PartialEq for OwnData {
 impl std::fmt::Debug for OwnData {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("OwnData").field("rows", &self.rows()).field("features", &self.features()).field("input", &self.input).finish()
+    }
+}
+
+/// Some rows, and no more than have a number.
+fn countable(rows: usize) -> Result<(), DataError> {
+    match u32::try_from(rows) {
+        Ok(0) => Err(DataError::Empty),
+        Ok(_) => Ok(()),
+        Err(_) => Err(DataError::TooMany { rows }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::error::DataError;
 use super::names::Names;
-use super::{OwnData, UNNAMED, not_finite};
+use super::{OwnData, UNNAMED, countable, not_finite};
 use crate::dataset::{Dataset, DatasetError, Lot, Targets};
 use crate::matrix::{Dense, Matrix};
 
@@ -125,6 +125,7 @@ impl LabelledRows {
             return Err(if features.rows() == 0 { DataError::Empty } else { DataError::NoFeatures });
         }
         let rows = features.rows();
+        countable(rows)?;
         if let Some(wrong) = not_finite(&features) {
             return Err(wrong);
         }
