@@ -1,9 +1,6 @@
-//! A method of your own: the whole of it, and a `motet` that knows it. SignGD with majority vote: one bit a coordinate goes up.
+//! A method of your own, and a `motet` that knows it: SignGD with majority vote, one bit a coordinate goes up.
 //!
-//! `cargo run --release --example own_method -- run signs.toml`, with `kind = "majority"` in the file; without words it runs the
-//! experiment below. Tuning, claims, `list`, checkpoints and the report know the method too.
-
-#![allow(clippy::print_stdout)] // an example shows what it does
+//! `cargo run --release --example own_method -- run examples/signs.toml` on the experiment beside this file. Tuning, claims, `list`, checkpoints and the report know the method too.
 
 use motet::Catalogue;
 use motet::core::{Abort, Algorithm, ClientId, Deployment, Documented, Misfit, ModelShape, Positive, Round, Site, Study, Vector, message};
@@ -32,15 +29,15 @@ impl Algorithm for Majority {
     }
     fn client(&self, _: &mut Site<'_>) {}
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
-        let mut votes = vec![0.0; x.len()];
+        let mut votes = vec![0.0f64; x.len()];
         round.ask(&round.everyone(), Differentiate { x: x.clone() }, |_, reply| {
             votes.iter_mut().zip(reply.up).for_each(|(vote, up)| *vote += if up { 1.0 } else { -1.0 });
         })?;
-        x.axpy(-*self.step, &Vector::from(votes.iter().map(|v: &f64| v.signum()).collect::<Vec<_>>()));
+        x.axpy(-*self.step, &Vector::with_precision(votes.iter().map(|v| v.signum()), x.precision()));
         Ok(())
     }
     fn answer(&self, _: &mut (), ask: &Differentiate, site: &mut Site<'_>) -> Signs {
-        Signs { up: site.train.gradient(&ask.x).f64s().iter().map(|g| *g > 0.0).collect() }
+        Signs { up: site.train.gradient(&ask.x).to_f64().iter().map(|g| *g > 0.0).collect() }
     }
     fn fits(&self, _: &Differentiate, reply: &Signs, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
         let (got, expected) = (reply.up.len(), model.dim);
@@ -67,30 +64,18 @@ impl Method for Majority {
     };
 }
 
-const EXPERIMENT: &str = r#"
-name = "signs"
-problem = { source = { kind = "synthetic", clients = 9, features = 8, examples = 60 }, holdout = { test = 0.3 }, model = { kind = "logistic" } }
-run = { rounds = 60 }
-method = [{ kind = "majority", step = { grid = [0.01, 0.1] } }, { kind = "flix", alpha = 0.5 }]
-"#;
-
 fn main() -> std::process::ExitCode {
-    match std::env::args().len() {
-        1 => demonstrate(&std::env::temp_dir().join("motet-own-method")).into(),
-        _ => motet_cli::main_with(Catalogue::standard().method::<Majority>()),
-    }
-}
-
-fn demonstrate(folder: &std::path::Path) -> u8 {
-    std::fs::create_dir_all(folder).and_then(|()| std::fs::write(folder.join("signs.toml"), EXPERIMENT)).expect("a folder to write to");
-    let [file, out] = ["signs.toml", "out"].map(|name| folder.join(name).display().to_string());
-    motet_cli::main_of(&Catalogue::standard().method::<Majority>(), ["motet", "run", &file, "--out", &out, "--overwrite"])
+    motet_cli::main_with(Catalogue::standard().method::<Majority>())
 }
 
 #[test]
-fn runs() {
+fn an_experiment_names_it_and_it_keeps_every_promise() {
     let folder = tempfile::tempdir().expect("a folder");
-    assert_eq!(demonstrate(folder.path()), 0);
-    let summary = std::fs::read_to_string(folder.path().join("out/summary.json")).expect("a summary");
-    assert!(summary.contains("majority step=0.1") && summary.contains("test.accuracy") && folder.path().join("out/report.html").exists());
+    let out = folder.path().join("out");
+    let words = ["motet", "run", concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/signs.toml"), "--out", &out.display().to_string()]
+        .map(str::to_owned);
+    assert_eq!(motet_cli::main_of(&Catalogue::standard().method::<Majority>(), words), 0);
+    let summary = std::fs::read_to_string(out.join("summary.json")).expect("a summary");
+    assert!(summary.contains("majority step=0.1") && summary.contains("test.accuracy") && out.join("report.html").exists());
+    motet_conformance::examine(&serde_json::from_str::<Majority>(Majority::CARD.example).expect("an example")).expect("the suite holds");
 }

@@ -1,5 +1,10 @@
 //! The `motet` command, for programs that bring methods of their own: see [`main_with`].
 
+/// The examples of the page about the library are tests of ours.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/library.md")]
+struct Library;
+
 mod interrupt;
 mod progress;
 mod verb;

@@ -91,6 +91,28 @@ impl SavedModel {
     }
 }
 
+/// The numbers of a model out of a file that a run left: the personal model of a client, or the shared one. Runs may start
+/// at them.
+///
+/// ```
+/// use motet::predict::saved_model;
+/// use motet::records::Models;
+/// use motet::{Run, methods::flix::Flix, problems::synthetic::formula::lrs};
+/// let first = Run::new(Flix::mixing(0.5)?, lrs(3, 5, 2)).rounds(5).train()?;
+/// let models = Models { run: 0, shared: first.shared, personal: first.personal, passport: None };
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("first.safetensors");
+/// std::fs::write(&path, models.encode()?)?;
+/// let on = Run::new(Flix::mixing(0.5)?, lrs(3, 5, 2)).start(saved_model(&path, None)?).rounds(5).train()?;
+/// assert!(on.rows[0].metrics["loss"] < first.rows[0].metrics["loss"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn saved_model(file: &Path, client: Option<u32>) -> Result<Vector, Error> {
+    let bytes = fs::read(file).map_err(|e| wrong(file, e))?;
+    let models = ModelFile::new(&bytes).map_err(|e| wrong(file, e))?;
+    models.model(client.map(ClientId)).map_err(|e| wrong(file, e))
+}
+
 /// What the file says about its model, and the model asked for.
 fn read(path: &Path, bytes: &[u8], client: Option<u32>) -> Result<(Passport, Vector), Error> {
     let models = ModelFile::new(bytes).map_err(|e| wrong(path, e))?;

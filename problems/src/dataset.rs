@@ -69,6 +69,30 @@ impl Targets {
         self.len() == 0
     }
 
+    /// Are labels and tags below their counts, and stretches of tags whole?
+    pub(crate) fn check(&self) -> Result<(), DatasetError> {
+        match self {
+            Targets::Numbers(_) => Ok(()),
+            Targets::Tags { starts, tags, classes } => {
+                let whole = starts.first() == Some(&0) && starts.last() == Some(&tags.len()) && starts.is_sorted();
+                if !whole {
+                    return Err(DatasetError::Tags { tags: tags.len() });
+                }
+                match tags.iter().position(|tag| tag >= classes) {
+                    Some(at) => {
+                        let example = starts.partition_point(|&start| start <= at) - 1;
+                        Err(DatasetError::Label { example, label: tags[at], classes: *classes })
+                    }
+                    None => Ok(()),
+                }
+            }
+            Targets::Classes { labels, classes } => match labels.iter().position(|label| label >= classes) {
+                Some(example) => Err(DatasetError::Label { example, label: labels[example], classes: *classes }),
+                None => Ok(()),
+            },
+        }
+    }
+
     /// Of example `order[0]`, then of `order[1]`, …
     pub fn permuted(&self, order: &[u32]) -> Self {
         match self {
@@ -209,25 +233,11 @@ impl Examples {
         if features.rows() != targets.len() && features.cols() > 0 {
             return Err(DatasetError::Unpaired { rows: features.rows(), targets: targets.len() });
         }
+        targets.check()?;
         let (targets, classes, tags) = match targets {
             Targets::Numbers(numbers) => (numbers, None, None),
-            Targets::Tags { starts, tags, classes: count } => {
-                let whole = starts.first() == Some(&0) && starts.last() == Some(&tags.len()) && starts.is_sorted();
-                if !whole {
-                    return Err(DatasetError::Tags { tags: tags.len() });
-                }
-                if let Some(at) = tags.iter().position(|&tag| tag >= count) {
-                    let example = starts.partition_point(|&start| start <= at) - 1;
-                    return Err(DatasetError::Label { example, label: tags[at], classes: count });
-                }
-                (vec![0.0; starts.len() - 1], None, Some(Tags { starts, tags, count }))
-            }
-            Targets::Classes { labels, classes } => {
-                if let Some(example) = labels.iter().position(|&l| l >= classes) {
-                    return Err(DatasetError::Label { example, label: labels[example], classes });
-                }
-                (labels.into_iter().map(f64::from).collect(), Some(classes), None)
-            }
+            Targets::Tags { starts, tags, classes: count } => (vec![0.0; starts.len() - 1], None, Some(Tags { starts, tags, count })),
+            Targets::Classes { labels, classes } => (labels.into_iter().map(f64::from).collect(), Some(classes), None),
         };
         Ok(Self { features, targets, classes, tags })
     }

@@ -1,6 +1,7 @@
 //! Examples and who gets which: train, validation and test rows of every client, seen and unseen.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use motet_core::{Seed, Shard};
 use motet_records::Input;
@@ -26,14 +27,21 @@ pub(crate) struct Dealt {
     pub(crate) inputs: Vec<Input>,
     /// What clients did to the fields of a table.
     pub(crate) preparation: Option<Preparation>,
-    dataset: Dataset,
+    /// Whoever gave it may hold it, too.
+    dataset: Arc<Dataset>,
     left_out: usize,
 }
 
 impl Dealt {
     /// Deals training rows by the split, cuts the hold-out from them, adds the rows that the source gives for validation
     /// and test, and sets the unseen apart.
-    pub(crate) fn new(dataset: Dataset, inputs: Vec<Input>, split: &Split, config: &ProblemConfig, run: u64) -> Result<Self, ProblemError> {
+    pub(crate) fn new(
+        dataset: Arc<Dataset>,
+        inputs: Vec<Input>,
+        split: &Split,
+        config: &ProblemConfig,
+        run: u64,
+    ) -> Result<Self, ProblemError> {
         let (seed, cut) = config.draw_of(run);
         let (seed, cut) = (Seed(seed), Seed(cut));
         let mut partition = split.deal(&dataset, &mut dice::shared(seed, Step::Split))?;
@@ -57,7 +65,7 @@ impl Dealt {
 
     /// Each client fills gaps and standardises with what its own training rows say.
     pub(crate) fn prepare(&mut self, fields: Vec<Field>) {
-        self.preparation = Some(Preparation::make(fields, &mut self.dataset, &self.parts));
+        self.preparation = Some(Preparation::make(fields, Arc::make_mut(&mut self.dataset), &self.parts));
     }
 
     /// A few images of the first clients, if examples are images as far as the model or the pixels tell.
@@ -83,10 +91,16 @@ impl Dealt {
 
     /// Each client's rows together, training, then validation, then test; and who has how many.
     pub(crate) fn arranged(self) -> (Dataset, Vec<Parts>) {
-        let dataset = Dataset::new(self.dataset.features, self.dataset.targets);
         let order: Vec<u32> = self.parts.iter().flat_map(|p| p.train.iter().chain(&p.validation).chain(&p.test)).copied().collect();
-        let in_order = order.len() == dataset.len() && order.iter().enumerate().all(|(k, &row)| k == row as usize);
-        (if in_order { dataset } else { dataset.permuted(&order) }, self.parts)
+        let in_order = order.len() == self.dataset.len() && order.iter().enumerate().all(|(k, &row)| k == row as usize);
+        // Whose an example is and what it is for has been dealt with.
+        let dataset = if in_order {
+            let Dataset { features, targets, .. } = Arc::unwrap_or_clone(self.dataset);
+            Dataset::new(features, targets)
+        } else {
+            Dataset::new(self.dataset.features.permuted(&order), self.dataset.targets.permuted(&order))
+        };
+        (dataset, self.parts)
     }
 }
 

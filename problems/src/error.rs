@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::dataset::DatasetError;
 use crate::model::ModelError;
+use crate::own_data::DataError;
 
 /// Why a problem could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -138,6 +139,29 @@ pub enum ProblemError {
     /// The examples do not form a data set.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
+    /// Data that a program gives do not go together.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A start that is no start of this problem.
+    #[error("the start has {found} numbers of {found_bits} bits, the clients' functions take {wanted} of {wanted_bits}")]
+    Start {
+        /// How many numbers were given.
+        found: usize,
+        /// How wide they are.
+        found_bits: u64,
+        /// How many a model has.
+        wanted: usize,
+        /// How wide those are.
+        wanted_bits: u64,
+    },
+    /// A start from which nothing can be trained.
+    #[error("number {at} of the start is {value}, which is not finite")]
+    StartNotFinite {
+        /// Which, counted from 0.
+        at: usize,
+        /// What is there.
+        value: f64,
+    },
     /// The model does not go with the data.
     #[error("[problem] {0}")]
     Model(#[from] ModelError),

@@ -14,11 +14,12 @@ use crate::data_summary::DataSummary;
 use crate::dataset::{Dataset, Examples};
 use crate::dealt::{Dealt, clients};
 use crate::error::ProblemError;
-use crate::prepare::Preparation;
+use crate::prepare::{Field, Preparation};
 use crate::problem_config::ProblemConfig;
 use crate::source::open::open;
 use crate::source::{Material, Place};
 use crate::split::{Natural, Split};
+use crate::weights::Weights;
 
 /// What runs work on: every client's function, held once and shared by all runs.
 #[derive(Clone)]
@@ -58,11 +59,20 @@ impl Problem {
 
     /// As [`Problem::build`], with the data folder given.
     pub fn build_from(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
-        let mut problem = match Stock::gather(config, folders, run)? {
+        let seed = Seed(config.seed_of(run));
+        Self::of_material(config, config.source.load(&Place { folders, seed })?, folders, run)
+    }
+
+    /// The same with what the source gave.
+    pub(crate) fn of_material(config: &ProblemConfig, material: Material, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
+        let mut problem = match Stock::of(config, material, run)? {
             Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
             Stock::Population { population, start } => Self::of_population(config, population, start),
             Stock::Examples(dealt) => Self::of_examples(config, *dealt, folders, Seed(config.seed_of(run))),
         }?;
+        if let Some(Weights::Vector(start)) = &config.weights {
+            problem = problem.starting_at(start.clone())?;
+        }
         let clients = problem.shards.len();
         match config.byzantine {
             Some(liars) if liars.first as usize + liars.count as usize > clients => {
@@ -79,6 +89,30 @@ impl Problem {
             }
             None => Ok(problem),
         }
+    }
+
+    /// The same, with runs that start at this vector. Local solves still begin where the model says.
+    ///
+    /// ```
+    /// use motet_core::Vector;
+    /// use motet_problems::{Holdout, LabelledRows};
+    /// let data = LabelledRows::flat(1, vec![1.0, 2.0]).numbers(vec![2.0, 4.0]).clients(vec!["a", "b"]).check()?;
+    /// let problem = data.problem(serde_json::from_str(r#"{"kind": "ridge"}"#)?, Holdout::default(), 1)?;
+    /// assert_eq!(problem.clone().starting_at(Vector::from(vec![2.0]))?.start.at(0), 2.0);
+    /// assert!(problem.starting_at(Vector::from(vec![2.0, 3.0])).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn starting_at(self, start: Vector) -> Result<Self, ProblemError> {
+        let (found, wanted) = ((start.len(), start.precision()), (self.start.len(), self.start.precision()));
+        if found != wanted {
+            let ((found, found_bits), (wanted, wanted_bits)) = ((found.0, found.1.bits()), (wanted.0, wanted.1.bits()));
+            return Err(ProblemError::Start { found, found_bits, wanted, wanted_bits });
+        }
+        if let Some(at) = (0..start.len()).find(|&at| !start.at(at).is_finite()) {
+            return Err(ProblemError::StartNotFinite { at, value: start.at(at) });
+        }
+        let inputs = [self.inputs, Weights::from(start.clone()).input().into_iter().collect()].concat();
+        Ok(Self { start, inputs, ..self })
     }
 
     /// The clients who never train.
@@ -166,10 +200,18 @@ impl Problem {
         let preparation = dealt.preparation.take().map(Arc::new);
         let (dataset, parts) = dealt.arranged();
         let mut fitted = model.fitted(Arc::new(Examples::new(dataset)?), seed)?;
-        if let Some(path) = config.weights.as_ref().filter(|path| !path.as_os_str().is_empty()) {
-            let file = open(&folders.find(path)?)?;
-            Arc::get_mut(&mut fitted).expect("the model was just made").start_at(&file.text)?;
-            inputs.push(file.input);
+        match &config.weights {
+            Some(Weights::File(path)) if !path.as_os_str().is_empty() => {
+                let file = open(&folders.find(path)?)?;
+                Arc::get_mut(&mut fitted).expect("the model was just made").start_at(&file.text)?;
+                inputs.push(file.input);
+            }
+            Some(weights @ Weights::Bytes(bytes)) => {
+                Arc::get_mut(&mut fitted).expect("the model was just made").start_at(bytes)?;
+                inputs.extend(weights.input());
+            }
+            // A vector is no matter of the model: `starting_at` sees to it.
+            Some(Weights::File(_) | Weights::Vector(_)) | None => {}
         }
         let start = fitted.start();
         let mut shards = clients(&*fitted, &parts);
@@ -233,14 +275,19 @@ enum Stock {
 
 impl Stock {
     fn gather(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
-        let (kind, seed) = (config.source.name(), Seed(config.seed_of(run)));
-        let material = config.source.load(&Place { folders, seed })?;
-        if !matches!(material, Material::Examples { .. } | Material::Table { .. }) {
+        let seed = Seed(config.seed_of(run));
+        Self::of(config, config.source.load(&Place { folders, seed })?, run)
+    }
+
+    /// What a source gave, dealt.
+    fn of(config: &ProblemConfig, material: Material, run: u64) -> Result<Self, ProblemError> {
+        let kind = config.source.name();
+        if !matches!(material, Material::Examples { .. } | Material::Table { .. } | Material::Shared { .. }) {
             let sections = [
                 ("split", config.split.is_some()),
                 ("holdout", config.holdout.is_some()),
                 ("unseen", config.unseen.is_some()),
-                ("weights", config.weights.is_some()),
+                ("weights", config.weights.as_ref().is_some_and(|weights| !matches!(weights, Weights::Vector(_)))),
             ];
             for (section, given) in sections {
                 if given {
@@ -251,23 +298,30 @@ impl Stock {
         match material {
             Material::Functions { shards, start } => Ok(Stock::Functions { shards, start }),
             Material::Population { population, start } => Ok(Stock::Population { population, start }),
-            Material::Examples { dataset, inputs } => Ok(Stock::Examples(Box::new(Self::dealt(config, dataset, inputs, run)?))),
-            Material::Table { dataset, fields, inputs } => {
-                let mut dealt = Self::dealt(config, dataset, inputs, run)?;
-                dealt.prepare(fields);
-                Ok(Stock::Examples(Box::new(dealt)))
-            }
+            Material::Examples { dataset, inputs } => Self::dealt(config, dataset.into(), None, inputs, run),
+            Material::Table { dataset, fields, inputs } => Self::dealt(config, dataset.into(), Some(fields), inputs, run),
+            Material::Shared { dataset, fields, inputs } => Self::dealt(config, dataset, fields, inputs, run),
         }
     }
 
     /// Who gets what.
-    fn dealt(config: &ProblemConfig, dataset: Dataset, inputs: Vec<Input>, run: u64) -> Result<Dealt, ProblemError> {
+    fn dealt(
+        config: &ProblemConfig,
+        dataset: Arc<Dataset>,
+        fields: Option<Vec<Field>>,
+        inputs: Vec<Input>,
+        run: u64,
+    ) -> Result<Self, ProblemError> {
         let split = match &config.split {
             Some(split) => split.clone(),
             None if dataset.keys.is_some() => Split::new(Natural::default()),
             None => return Err(ProblemError::Missing { section: "split", kind: config.source.name() }),
         };
-        Dealt::new(dataset, inputs, &split, config, run)
+        let mut dealt = Dealt::new(dataset, inputs, &split, config, run)?;
+        if let Some(fields) = fields {
+            dealt.prepare(fields);
+        }
+        Ok(Stock::Examples(Box::new(dealt)))
     }
 }
 

@@ -1,7 +1,5 @@
 //! The `[problem]` section of an experiment file.
 
-use std::path::PathBuf;
-
 use motet_runtime::{ByzantineClients, Devices};
 use serde::de::{Deserializer, Unexpected, Visitor};
 use serde::ser::Serializer;
@@ -12,6 +10,7 @@ use crate::model::ModelConfig;
 use crate::source::Source;
 use crate::split::Split;
 use crate::unseen::Unseen;
+use crate::weights::Weights;
 
 /// Source, split, hold-out, model.
 ///
@@ -37,7 +36,7 @@ pub struct ProblemConfig {
     /// Where a network starts: a safetensors file with its parameters' names. What the file does not have, such as a new
     /// last layer, starts at dice as usual. Empty is none, so that what a file gives can be taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub weights: Option<PathBuf>,
+    pub weights: Option<Weights>,
     /// Who lies, and how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byzantine: Option<ByzantineClients>,
@@ -50,6 +49,21 @@ pub struct ProblemConfig {
 }
 
 impl ProblemConfig {
+    /// A source, and nothing else said.
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            split: None,
+            holdout: None,
+            unseen: None,
+            model: None,
+            weights: None,
+            byzantine: None,
+            devices: None,
+            seed: ProblemSeed::default(),
+        }
+    }
+
     /// The seeds of the problem and of its hold-out for a run with the given seed: runs with equal ones share a problem.
     pub fn draw_of(&self, run: u64) -> (u64, u64) {
         let redraw = self.holdout.as_ref().is_some_and(|holdout| holdout.redraw);

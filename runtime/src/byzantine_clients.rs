@@ -1,6 +1,6 @@
 //! Byzantine clients: who lies, and how. The fleet in `byzantine.rs` does the lying.
 
-use motet_core::{ClientId, Positive, Precision, Rng, Vector};
+use motet_core::{ClientId, Positive, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
 /// Some clients whose replies are not what they computed.
@@ -95,10 +95,7 @@ fn moments(own: &Vector, honest: &[&Vector]) -> (Vec<f64>, Vec<f64>) {
 }
 
 fn overwrite(v: &mut Vector, by: &[f64]) {
-    *v = match v.precision() {
-        Precision::F64 => by.to_vec().into(),
-        Precision::F32 => by.iter().map(|value| *value as f32).collect::<Vec<f32>>().into(),
-    };
+    *v = Vector::with_precision(by.iter().copied(), v.precision());
 }
 
 #[cfg(test)]

@@ -173,6 +173,14 @@ impl Vector {
         }
     }
 
+    /// These numbers, narrowed if they are to be.
+    pub fn with_precision(numbers: impl IntoIterator<Item = f64>, precision: Precision) -> Self {
+        match precision {
+            Precision::F32 => numbers.into_iter().map(|number| number as f32).collect::<Vec<f32>>().into(),
+            Precision::F64 => numbers.into_iter().collect::<Vec<f64>>().into(),
+        }
+    }
+
     /// Zeros of this vector's dimension and precision.
     pub fn zeros_like(&self) -> Self {
         Self::zeros(self.len(), self.precision())

@@ -1,6 +1,6 @@
 //! Averages that bear some liars.
 
-use motet_core::{Mean, Precision, Unsuitable, Vector};
+use motet_core::{Mean, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 /// One vector for many.
@@ -82,10 +82,7 @@ fn coordinates(rows: &[Vector], choose: impl Fn(&[f64]) -> f64) -> Vector {
         column.sort_by(f64::total_cmp);
         choose(&column)
     });
-    match rows[0].precision() {
-        Precision::F64 => chosen.collect::<Vec<f64>>().into(),
-        Precision::F32 => chosen.map(|value| value as f32).collect::<Vec<f32>>().into(),
-    }
+    Vector::with_precision(chosen, rows[0].precision())
 }
 
 fn krum(rows: &[Vector], liars: usize) -> Vector {

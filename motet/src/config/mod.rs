@@ -4,6 +4,7 @@ mod budget;
 mod document;
 mod durability;
 mod experiment;
+mod given;
 mod grid;
 mod pick;
 mod sections;

@@ -4,6 +4,7 @@ mod cifar;
 mod curvatures;
 mod entries;
 mod gaussian_classes;
+mod given;
 mod goemotions;
 mod handwriting;
 mod heart;
@@ -46,6 +47,7 @@ use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
 pub use cifar::{Cifar, LabelLevel};
 pub use curvatures::Curvatures;
 pub use gaussian_classes::GaussianClasses;
+pub use given::Given;
 pub use goemotions::{GoEmotions, Grouping, TextForm};
 pub use handwriting::Handwriting;
 pub use heart::{Diagnosis, HeartDisease};
@@ -60,7 +62,7 @@ pub use shakespeare::{Shakespeare, Speech};
 pub use sine::Sine;
 pub use stackexchange::{PostForm, StackExchange, Weigh};
 pub use synthetic::Synthetic;
-pub(crate) use table::raw_rows;
+pub(crate) use table::{Sheet, in_natural_order, raw_rows};
 pub use table::{Table, TargetKind};
 pub use tags::SyntheticTags;
 pub use text::SyntheticText;
@@ -144,6 +146,15 @@ pub enum Material {
         /// The files they came from.
         inputs: Vec<Input>,
     },
+    /// Examples that somebody else holds, too: they are not copied until they are dealt.
+    Shared {
+        /// All of them.
+        dataset: Arc<Dataset>,
+        /// What each client is to do with each field, where there is anything to do.
+        fields: Option<Vec<Field>>,
+        /// Where they came from.
+        inputs: Vec<Input>,
+    },
     /// Clients with functions of their own.
     Functions {
         /// One per client.
@@ -186,6 +197,7 @@ pub static SOURCES: Kinds<dyn AnySource> = Kinds::new(&[
     Entry::of::<Tff>(),
     Entry::of::<Handwriting>(),
     Entry::of::<Table>(),
+    Entry::of::<Given>(),
     Entry::of::<HeartDisease>(),
     Entry::of::<GoEmotions>(),
     Entry::of::<Shakespeare>(),
@@ -249,6 +261,7 @@ impl Source {
         let folders = Folders::beside(std::path::Path::new("."));
         match self.load(&Place { folders: &folders, seed: Seed(seed) })? {
             Material::Examples { dataset, .. } => Ok(dataset),
+            Material::Shared { dataset, fields: None, .. } => Ok(Arc::unwrap_or_clone(dataset)),
             _ => Err(ProblemError::Superfluous { section: "examples", kind: self.name() }),
         }
     }

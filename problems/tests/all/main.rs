@@ -9,6 +9,7 @@ mod image_files;
 mod libsvm;
 mod mushrooms;
 mod networks;
+mod own_data;
 mod own_kinds;
 mod population;
 mod problem;

@@ -249,6 +249,16 @@ fn a_network_starts_at_the_weights_of_a_file_that_fits_it() {
     // A client that solves on its own begins there too, and the file is on record.
     assert_eq!(whole.shards[0].train.start().f32s(), trained);
     assert_eq!(whole.inputs.last().unwrap().name, "trained.safetensors");
+    // A program that has the file in memory gives its bytes.
+    let source = json!({"kind": "synthetic", "clients": 2, "examples": 6, "features": 5, "classes": 3, "heterogeneity": 0.0});
+    let config: ProblemConfig = serde_json::from_value(json!({"source": source, "model": network()})).unwrap();
+    let bytes = std::fs::read(folder.path().join("trained.safetensors")).unwrap();
+    let given = ProblemConfig { weights: Some(bytes.into()), ..config.clone() };
+    let given = Problem::build(&given, folder.path(), 1).unwrap();
+    assert_eq!((&given.start, given.shards[0].train.start()), (&whole.start, whole.start.clone()));
+    assert_eq!(given.inputs.last().unwrap().sha256, whole.inputs.last().unwrap().sha256);
+    let torn = ProblemConfig { weights: Some(b"no such thing".to_vec().into()), ..config };
+    assert!(Problem::build(&torn, folder.path(), 1).err().unwrap().to_string().contains("not a safetensors file"));
     let dice = build(3, network(), None).unwrap();
     assert_ne!(dice.start, whole.start);
 

@@ -15,7 +15,8 @@ use super::open::{Opened, name_of, open};
 use super::{Load, Material, Place};
 use crate::error::ProblemError;
 pub(crate) use again::raw_rows;
-use columns::{Cells, assemble};
+use columns::Cells;
+pub(crate) use columns::{Sheet, in_natural_order};
 use motet_core::{Documented, Kind};
 
 /// A table (CSV, TSV; Parquet with the feature `parquet`) with a column that names the client and one to predict.
@@ -53,6 +54,23 @@ impl Kind for Table {
     const NAME: &'static str = "table";
 }
 
+impl Table {
+    /// The table in a file and the column to predict, with everything else as it is unless told.
+    pub fn new(path: PathBuf, target: String) -> Self {
+        Self {
+            path,
+            target,
+            client: None,
+            targets: TargetKind::Auto,
+            drop: vec![],
+            categories: vec![],
+            separator: None,
+            standardise: yes(),
+            most_categories: hundred(),
+        }
+    }
+}
+
 fn yes() -> bool {
     true
 }
@@ -79,7 +97,7 @@ impl Load for Table {
         let Opened { text, input } = open(&path)?;
         let file = name_of(&path);
         let cells = if text.starts_with(b"PAR1") { parquet(&path, &file)? } else { Cells::read(&text, &file, self.separator)? };
-        assemble(self, cells, &file, input)
+        Sheet::from(cells).assemble(self, &file, input)
     }
 }
 
