@@ -71,9 +71,8 @@ fn main() -> std::process::ExitCode {
 #[test]
 fn an_experiment_names_it_and_it_keeps_every_promise() {
     let folder = tempfile::tempdir().expect("a folder");
-    let out = folder.path().join("out");
-    let words = ["motet", "run", concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/signs.toml"), "--out", &out.display().to_string()]
-        .map(str::to_owned);
+    let (file, out) = (concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/signs.toml"), folder.path().join("out"));
+    let words = ["motet", "run", file, "--out", out.to_str().expect("a path in UTF-8")];
     assert_eq!(motet_cli::main_of(&Catalogue::standard().method::<Majority>(), words), 0);
     let summary = std::fs::read_to_string(out.join("summary.json")).expect("a summary");
     assert!(summary.contains("majority step=0.1") && summary.contains("test.accuracy") && out.join("report.html").exists());
