@@ -36,7 +36,7 @@
 //!
 //! let (bowl, x) = (Bowl(vec![1.0, 2.0].into()), Vector::from(vec![0.0, 0.0]));
 //! let mut reply = Reply { g: x.zeros_like() };
-//! bowl.gradient(&x, Batch::Full, &mut reply.g);
+//! bowl.gradient(&x, Batch::all(), &mut reply.g);
 //! assert_eq!((reply.g.to_f64(), reply.bits()), (vec![-1.0, -2.0], 128));
 //!
 //! // What it throws dice with depends on where it is alone: the run's seed, the round, the client.

@@ -20,7 +20,7 @@
 //! assert_eq!(problem.shards.len(), 6);
 //! // At zero, logistic regression knows nothing: ln 2.
 //! let first = &problem.shards[0].train;
-//! let loss = first.value(&Vector::from(vec![0.0; first.dim()]), Batch::Full);
+//! let loss = first.value(&Vector::from(vec![0.0; first.dim()]), Batch::all());
 //! assert!((loss - 2f64.ln()).abs() < 1e-12);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
