@@ -12,9 +12,10 @@
 //! fn remembers(store: &dyn Store<u64>) -> Result<(), Box<dyn std::error::Error>> {
 //!     store.put(ClientId(3), 42)?;
 //!     assert_eq!(store.read(ClientId(3))?, Some(42));
-//!     // To take a state moves it: it is in one place at any time.
-//!     assert_eq!(store.take(ClientId(3))?, Some(42));
-//!     assert_eq!(store.take(ClientId(3))?, None);
+//!     // Who works on a state takes it and puts back what has become of it.
+//!     let state = store.take(ClientId(3))?.unwrap_or_default();
+//!     store.put(ClientId(3), state + 1)?;
+//!     assert_eq!((store.read(ClientId(3))?, store.read(ClientId(4))?), (Some(43), None));
 //!     Ok(())
 //! }
 //!
