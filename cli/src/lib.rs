@@ -1,4 +1,18 @@
-//! The `motet` command, for programs that bring methods of their own: see [`main_with`].
+//! The `motet` command, as a binary and for programs that bring methods of their own.
+//!
+//! [`main_with`] is the whole command with a catalogue of one's own; [`main_of`] is the same for words that come from elsewhere:
+//!
+//! ```
+//! use motet::Catalogue;
+//!
+//! let catalogue = Catalogue::standard();
+//! assert_eq!(motet_cli::main_of(&catalogue, ["motet", "list", "methods", "--quiet"]), 0);
+//! // 2: the input is wrong.
+//! assert_eq!(motet_cli::main_of(&catalogue, ["motet", "sing"]), 2);
+//! ```
+//!
+//! Whatever the command does, the library `motet` does in a line or two. The features `sqlite`, `images`, `text` (on by default)
+//! and `parquet` are those of `motet`.
 
 /// The examples of the page about the library are tests of ours.
 #[cfg(doctest)]

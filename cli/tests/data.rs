@@ -70,6 +70,7 @@ fn a_picture_shows_every_client_by_name() {
     assert_eq!(wrong.status.code(), Some(2));
 }
 
+#[cfg(feature = "images")]
 #[test]
 fn a_page_about_images_shows_some_of_each_client() {
     let stage = Stage::new();

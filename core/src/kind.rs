@@ -117,12 +117,26 @@ impl<T: ?Sized> Debug for Entry<T> {
 #[derive(Debug)]
 pub struct Kinds<T: ?Sized + 'static> {
     entries: Cow<'static, [Entry<T>]>,
+    /// Names that the list has only if the program was built with a feature.
+    features: &'static [NeedsFeature],
 }
 
 impl<T: ?Sized> Clone for Kinds<T> {
     fn clone(&self) -> Self {
-        Self { entries: self.entries.clone() }
+        Self { entries: self.entries.clone(), features: self.features }
     }
+}
+
+/// A kind that is part of a program only if it was built with a feature; as an error, it was not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this motet was built without the feature `{feature}`, which the {what} `{name}` needs")]
+pub struct NeedsFeature {
+    /// What the list is of, as in "source".
+    pub what: &'static str,
+    /// As in `kind = "…"`.
+    pub name: &'static str,
+    /// As in `cargo build --features …`.
+    pub feature: &'static str,
 }
 
 /// Two kinds of one list would have the same name.
@@ -146,6 +160,9 @@ pub enum KindError {
     /// Nobody knows the name.
     #[error(transparent)]
     Unknown(#[from] UnknownKind),
+    /// The name is known, but what it means was left out when the program was built.
+    #[error(transparent)]
+    NotBuilt(#[from] NeedsFeature),
     /// The parameters do not fit.
     #[error(transparent)]
     Parameters(#[from] serde_json::Error),
@@ -154,7 +171,13 @@ pub enum KindError {
 impl<T: ?Sized> Kinds<T> {
     /// A list that is known when the program is compiled.
     pub const fn new(entries: &'static [Entry<T>]) -> Self {
-        Self { entries: Cow::Borrowed(entries) }
+        Self::with_features(entries, &[])
+    }
+
+    /// The same, where some kinds need a feature. A kind in `features` that is not in `entries` is refused by naming the
+    /// feature it needs.
+    pub const fn with_features(entries: &'static [Entry<T>], features: &'static [NeedsFeature]) -> Self {
+        Self { entries: Cow::Borrowed(entries), features }
     }
 
     /// Adds a kind. Names are unique: nothing is replaced.
@@ -184,10 +207,15 @@ impl<T: ?Sized> Kinds<T> {
         Ok((self.entry(name)?.read)(parameters)?)
     }
 
-    fn entry(&self, name: &str) -> Result<&Entry<T>, UnknownKind> {
-        let known = || self.cards().map(|card| format!("`{}`", card.name)).collect::<Vec<_>>().join(", ");
-        let unknown = || UnknownKind { name: name.to_owned(), known: known() };
-        self.entries.iter().find(|entry| entry.card.name == name).ok_or_else(unknown)
+    fn entry(&self, name: &str) -> Result<&Entry<T>, KindError> {
+        if let Some(entry) = self.entries.iter().find(|entry| entry.card.name == name) {
+            return Ok(entry);
+        }
+        if let Some(needs) = self.features.iter().find(|needs| needs.name == name) {
+            return Err((*needs).into());
+        }
+        let known = self.cards().map(|card| format!("`{}`", card.name)).collect::<Vec<_>>().join(", ");
+        Err(UnknownKind { name: name.to_owned(), known }.into())
     }
 
     /// Makes this the list that values of this thread are read with, until the guard is dropped.

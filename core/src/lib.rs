@@ -6,6 +6,46 @@
 //!
 //! Nothing here reads a clock, starts a thread, opens a file or owns a generator: what is computed
 //! depends on the arguments alone, and so runs are equal to the last bit on every runtime.
+//!
+//! ```
+//! use motet_core::{Batch, ClientId, Objective, Seed, Slot, Vector, Wire, message};
+//!
+//! // What a client minimises: f(x) = ½ ‖x − c‖².
+//! struct Bowl(Vector);
+//! impl Objective for Bowl {
+//!     fn dim(&self) -> usize {
+//!         self.0.len()
+//!     }
+//!     fn samples(&self) -> usize {
+//!         1
+//!     }
+//!     fn value(&self, x: &Vector, _: Batch<'_>) -> f64 {
+//!         x.to_f64().iter().zip(self.0.to_f64()).map(|(x, c)| 0.5 * (x - c) * (x - c)).sum()
+//!     }
+//!     fn gradient(&self, x: &Vector, _: Batch<'_>, g: &mut Vector) {
+//!         *g = x.clone();
+//!         g.axpy(-1.0, &self.0);
+//!     }
+//! }
+//!
+//! // What it sends: every bit of it is booked.
+//! message! {
+//!     /// A gradient.
+//!     pub struct Reply { /** ∇fᵢ(x) */ pub g: Vector }
+//! }
+//!
+//! let (bowl, x) = (Bowl(vec![1.0, 2.0].into()), Vector::from(vec![0.0, 0.0]));
+//! let mut reply = Reply { g: x.zeros_like() };
+//! bowl.gradient(&x, Batch::all(), &mut reply.g);
+//! assert_eq!((reply.g.to_f64(), reply.bits()), (vec![-1.0, -2.0], 128));
+//!
+//! // What it throws dice with depends on where it is alone: the run's seed, the round, the client.
+//! let dice = |round| Seed(1).client(Slot { round, attempt: 0, exchange: 0 }, ClientId(7)).next_u64();
+//! assert_eq!(dice(3), dice(3));
+//! assert_ne!(dice(3), dice(4));
+//! ```
+//!
+//! A whole method is in `motet-methods` (start with `flix`), and programs that want to run one find `motet` shorter.
 
 // The derive names this crate from outside, and the tests inside of it too.
 extern crate self as motet_core;

@@ -84,6 +84,32 @@ fn the_pure_crates_take_little_from_outside() {
 }
 
 #[test]
+fn every_package_is_ready_to_be_published() {
+    let version = manifest(".")["workspace"]["package"]["version"].clone();
+    for (name, dependency) in manifest(".")["workspace"]["dependencies"].as_table().unwrap() {
+        if ours(name).is_some() {
+            assert_eq!(dependency.get("version"), Some(&version), "{name} is packaged without the version that others need");
+        }
+    }
+    for member in members() {
+        let package = manifest(&member)["package"].clone();
+        let text =
+            |key: &str| package.get(key).and_then(Value::as_str).unwrap_or_else(|| panic!("{member} has no {key} of its own")).to_owned();
+        let list = |key: &str| package.get(key).and_then(Value::as_array).unwrap_or_else(|| panic!("{member} has no {key}")).len();
+        assert!(text("description").len() > 20, "{member}");
+        assert!((1..=5).contains(&list("keywords")) && (1..=5).contains(&list("categories")), "{member}");
+        for file in [text("readme").as_str(), "LICENSE-MIT", "LICENSE-APACHE"] {
+            assert!(root().join(&member).join(file).is_file(), "{member} has no {file}");
+        }
+        let page = fs::read_to_string(root().join(&member).join("src/lib.rs")).unwrap();
+        let fences = page.lines().take_while(|line| line.starts_with("//!")).filter(|line| line.starts_with("//! ```"));
+        let (bare, tagged): (Vec<_>, Vec<_>) = fences.partition(|line| *line == "//! ```");
+        // A block that is not run begins with a fence that says so and ends with a bare one.
+        assert!(bare.len() > tagged.len(), "the first page of {member} has no example that runs");
+    }
+}
+
+#[test]
 fn every_package_states_licence_and_compiler() {
     let shared = manifest(".")["workspace"]["package"].clone();
     for member in members() {

@@ -27,31 +27,44 @@ pub struct Snapshot {
 /// How many clients, and how many images of each.
 pub const SHOWN: [usize; 2] = [12, 12];
 
-/// Images of the first clients, if rows of features are images with these axes.
+/// Images of the first clients, if rows of features are images with these axes. None without the feature `images`.
 pub(crate) fn albums(clients: &[Parts], data: &Dataset, axes: [usize; 3]) -> Vec<Album> {
     let album = |(client, parts): (usize, &Parts)| Album {
         client,
         pictures: parts.train.iter().take(SHOWN[1]).filter_map(|&row| snapshot(data, row as usize, axes)).collect(),
     };
-    clients.iter().enumerate().take(SHOWN[0]).map(album).collect()
+    let shown = if cfg!(feature = "images") { SHOWN[0] } else { 0 };
+    clients.iter().enumerate().take(shown).map(album).collect()
 }
 
-fn snapshot(data: &Dataset, row: usize, [height, width, channels]: [usize; 3]) -> Option<Snapshot> {
+fn snapshot(data: &Dataset, row: usize, size: [usize; 3]) -> Option<Snapshot> {
+    let png = png_file(&shades(&data.features, row)?, size)?;
+    let label = match &data.targets {
+        Targets::Classes { labels, .. } => Some(labels[row]),
+        _ => None,
+    };
+    Some(Snapshot { png, size: [size[0], size[1]], label })
+}
+
+/// Pixels as a file; `None` if they have neither one channel nor three.
+#[cfg(feature = "images")]
+fn png_file(pixels: &[u8], [height, width, channels]: [usize; 3]) -> Option<Vec<u8>> {
     let color = match channels {
         1 => png::ColorType::Grayscale,
         3 => png::ColorType::Rgb,
         _ => return None,
     };
-    let pixels = shades(&data.features, row)?;
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, u32::try_from(width).ok()?, u32::try_from(height).ok()?);
     encoder.set_color(color);
-    encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels)).ok()?;
-    let label = match &data.targets {
-        Targets::Classes { labels, .. } => Some(labels[row]),
-        _ => None,
-    };
-    Some(Snapshot { png: file, size: [height, width], label })
+    encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels)).ok()?;
+    Some(file)
+}
+
+/// Nothing writes files of pictures in a program that was built without them.
+#[cfg(not(feature = "images"))]
+fn png_file(_: &[u8], _: [usize; 3]) -> Option<Vec<u8>> {
+    None
 }
 
 /// The numbers of a row as bytes: from 0 to 1 where all lie there, else from the least to the largest. Sparse rows are no images.
@@ -70,11 +83,12 @@ fn shades(features: &Matrix, row: usize) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::{Bytes, Single};
+    use crate::matrix::Single;
 
+    #[cfg(feature = "images")]
     #[test]
     fn the_first_images_a_client_trains_on_are_files_with_their_pixels() {
-        let features = Matrix::Bytes(Bytes::pixels(6, (0..18).map(|k| 10 * k).collect()));
+        let features = Matrix::Bytes(crate::matrix::Bytes::pixels(6, (0..18).map(|k| 10 * k).collect()));
         let data = Dataset::new(features, Targets::Classes { labels: vec![0, 1, 2], classes: 3 });
         let parts = [Parts { train: vec![2, 0], test: vec![1], ..Parts::default() }];
         let albums = albums(&parts, &data, [2, 3, 1]);

@@ -4,6 +4,37 @@
 //! that range an `Objective` to minimise and an `Evaluator` to be judged by; [`Problem::build`] does all of it
 //! from the `[problem]` section of an experiment file. [`synthetic`] has functions with known answers,
 //! and [`mod@reference`] finds the minimiser that gaps are measured from.
+//!
+//! ```
+//! use std::path::Path;
+//! use motet_core::{Batch, Vector};
+//! use motet_problems::{Problem, ProblemConfig};
+//!
+//! // As in the `[problem]` section of an experiment file.
+//! let config: ProblemConfig = serde_json::from_str(
+//!     r#"{"source": {"kind": "synthetic", "clients": 6, "features": 5, "examples": 30, "heterogeneity": 1.0},
+//!         "holdout": {"test": 0.2},
+//!         "model": {"kind": "logistic", "l2": 0.1}}"#,
+//! )?;
+//! let problem = Problem::build(&config, Path::new("."), 1)?;
+//! assert_eq!(problem.shards.len(), 6);
+//! // At zero, logistic regression knows nothing: ln 2.
+//! let first = &problem.shards[0].train;
+//! let loss = first.value(&Vector::from(vec![0.0; first.dim()]), Batch::all());
+//! assert!((loss - 2f64.ln()).abs() < 1e-12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Features
+//!
+//! | feature | brings | default |
+//! | --- | --- | --- |
+//! | `sqlite` | the source `tff` (SQLite files of TensorFlow Federated and FedJAX); brings `text` too | yes |
+//! | `images` | JPEG and PNG: the source `omniglot`, pictures in `cifar`, [albums](Album) | yes |
+//! | `text` | the sources `shakespeare` and `stackexchange` (XML) | yes |
+//! | `parquet` | Parquet files as tables | no |
+//!
+//! A source that was left out is refused by the name of the feature it needs.
 
 mod album;
 mod data_folder;

@@ -109,6 +109,9 @@ fn show(path: &Path, picture: Option<&Path>, how: &HowArgs, console: Console<'_>
     if let (Some(file), Some(census), Some(albums)) = (picture, shown.first(), images.first()) {
         draw(census, albums, &experiment.name, file)?;
         console.aside(&format!("drawn: {}", file.display()));
+        if cfg!(not(feature = "images")) && file.extension().is_some_and(|extension| extension == "html") {
+            console.aside("images of clients are not shown: this motet was built without the feature `images`");
+        }
     }
     console.result(&json!(shown), || shown.iter().map(page).collect::<Vec<_>>().join("\n"));
     Ok(true)

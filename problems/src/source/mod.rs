@@ -2,6 +2,8 @@
 
 mod cifar;
 mod curvatures;
+#[cfg(feature = "images")]
+mod decode;
 mod entries;
 mod gaussian_classes;
 mod given;
@@ -12,21 +14,26 @@ mod idx;
 mod images;
 mod leaf;
 mod libsvm;
+#[cfg(feature = "text")]
 mod markup;
 mod npz;
 mod numbers;
+#[cfg(feature = "images")]
 mod omniglot;
 pub(crate) mod open;
 mod pickle;
 mod picture;
 mod posts;
+#[cfg(feature = "text")]
 mod shakespeare;
 mod sine;
+#[cfg(feature = "text")]
 mod stackexchange;
 mod synthetic;
 mod table;
 mod tags;
 mod text;
+#[cfg(feature = "sqlite")]
 mod tff;
 mod words;
 mod zip;
@@ -34,7 +41,7 @@ mod zip;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::kind::{Entry, Port, Takes};
+use motet_core::kind::{Entry, NeedsFeature, Port, Takes};
 use motet_core::{AnyKind, Chosen, Kind, Kinds, Population, Seed, Shard, Vector};
 use motet_records::Input;
 use serde::{Deserialize, Serialize};
@@ -56,16 +63,20 @@ pub use images::SyntheticImages;
 pub use leaf::Leaf;
 pub use libsvm::{LabelMode, Libsvm};
 pub use npz::Npz;
+#[cfg(feature = "images")]
 pub use omniglot::Omniglot;
 pub use posts::SyntheticPosts;
+#[cfg(feature = "text")]
 pub use shakespeare::{Shakespeare, Speech};
 pub use sine::Sine;
+#[cfg(feature = "text")]
 pub use stackexchange::{PostForm, StackExchange, Weigh};
 pub use synthetic::Synthetic;
 pub(crate) use table::{Sheet, in_natural_order, raw_rows};
 pub use table::{Table, TargetKind};
 pub use tags::SyntheticTags;
 pub use text::SyntheticText;
+#[cfg(feature = "sqlite")]
 pub use tff::Tff;
 
 /// Where examples, or whole clients, come from: what a source of one's own implements.
@@ -187,36 +198,48 @@ pub(crate) fn affordable(sizes: &[(&str, NonZeroU32)]) -> Result<(), ProblemErro
 }
 
 /// Every source there is, in the order of `list`.
-pub static SOURCES: Kinds<dyn AnySource> = Kinds::new(&[
-    Entry::of::<Libsvm>(),
-    Entry::of::<Idx>(),
-    Entry::of::<Cifar>(),
-    Entry::of::<Omniglot>(),
-    Entry::of::<Leaf>(),
-    Entry::of::<Npz>(),
-    Entry::of::<Tff>(),
-    Entry::of::<Handwriting>(),
-    Entry::of::<Table>(),
-    Entry::of::<Given>(),
-    Entry::of::<HeartDisease>(),
-    Entry::of::<GoEmotions>(),
-    Entry::of::<Shakespeare>(),
-    Entry::of::<StackExchange>(),
-    Entry::of::<Synthetic>(),
-    Entry::of::<GaussianClasses>(),
-    Entry::of::<SyntheticImages>(),
-    Entry::of::<SyntheticText>(),
-    Entry::of::<SyntheticTags>(),
-    Entry::of::<SyntheticPosts>(),
-    Entry::of::<Sine>(),
-    Entry::of::<Quadratics>(),
-    Entry::of::<MeanGroups>(),
-    Entry::of::<Q2>(),
-    Entry::of::<Q2s>(),
-    Entry::of::<Q3>(),
-    Entry::of::<Lrs>(),
-    Entry::of::<Curvatures>(),
-]);
+pub static SOURCES: Kinds<dyn AnySource> = Kinds::with_features(
+    &[
+        Entry::of::<Libsvm>(),
+        Entry::of::<Idx>(),
+        Entry::of::<Cifar>(),
+        #[cfg(feature = "images")]
+        Entry::of::<Omniglot>(),
+        Entry::of::<Leaf>(),
+        Entry::of::<Npz>(),
+        #[cfg(feature = "sqlite")]
+        Entry::of::<Tff>(),
+        Entry::of::<Handwriting>(),
+        Entry::of::<Table>(),
+        Entry::of::<Given>(),
+        Entry::of::<HeartDisease>(),
+        Entry::of::<GoEmotions>(),
+        #[cfg(feature = "text")]
+        Entry::of::<Shakespeare>(),
+        #[cfg(feature = "text")]
+        Entry::of::<StackExchange>(),
+        Entry::of::<Synthetic>(),
+        Entry::of::<GaussianClasses>(),
+        Entry::of::<SyntheticImages>(),
+        Entry::of::<SyntheticText>(),
+        Entry::of::<SyntheticTags>(),
+        Entry::of::<SyntheticPosts>(),
+        Entry::of::<Sine>(),
+        Entry::of::<Quadratics>(),
+        Entry::of::<MeanGroups>(),
+        Entry::of::<Q2>(),
+        Entry::of::<Q2s>(),
+        Entry::of::<Q3>(),
+        Entry::of::<Lrs>(),
+        Entry::of::<Curvatures>(),
+    ],
+    &[
+        NeedsFeature { what: "source", name: "omniglot", feature: "images" },
+        NeedsFeature { what: "source", name: "shakespeare", feature: "text" },
+        NeedsFeature { what: "source", name: "stackexchange", feature: "text" },
+        NeedsFeature { what: "source", name: "tff", feature: "sqlite" },
+    ],
+);
 
 /// Any source, whatever its type.
 pub trait AnySource: Load + AnyKind {}

@@ -73,6 +73,11 @@ impl Tokens {
     pub(super) fn unknown(self) -> u32 {
         self.known + 1
     }
+}
+
+/// What only language models over sentences need.
+#[cfg(feature = "text")]
+impl Tokens {
     pub(super) fn begin(self) -> u32 {
         self.known + 2
     }

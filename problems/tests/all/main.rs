@@ -3,8 +3,11 @@
 
 mod derivatives;
 mod exchange_files;
+mod features;
+mod files;
 mod formulas;
 mod given;
+#[cfg(feature = "images")]
 mod image_files;
 mod libsvm;
 mod mushrooms;
@@ -18,5 +21,7 @@ mod reference;
 mod sine;
 mod splits;
 mod tables;
+#[cfg(feature = "text")]
 mod texts;
+#[cfg(feature = "sqlite")]
 mod tff_files;

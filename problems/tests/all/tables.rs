@@ -3,7 +3,7 @@
 use motet_core::{Batch, Vector};
 use motet_problems::{Problem, ProblemConfig};
 
-use crate::texts::{beside, census, folder_with, gzip, real};
+use crate::files::{beside, census, folder_with, gzip, real};
 
 fn config(json: &str) -> ProblemConfig {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"))
@@ -45,8 +45,7 @@ fn targets_are_classes_or_numbers_as_told() {
     assert_eq!(error, "t.csv, line 2: `yes` of column `kind` is no number");
 }
 
-const WITHOUT_PARQUET: &str =
-    "t.parquet, first bytes: this is Parquet, which this program was built without (cargo build --features parquet)";
+const WITHOUT_PARQUET: &str = "t.parquet, first bytes: this motet was built without the feature `parquet`, which Parquet files need";
 
 #[test]
 fn damaged_tables_are_named_with_the_line_or_the_column() {

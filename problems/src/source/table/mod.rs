@@ -106,7 +106,7 @@ fn parquet(_: &std::path::Path, file: &str) -> Result<Cells, ProblemError> {
     Err(ProblemError::Odd {
         file: file.into(),
         place: "first bytes".into(),
-        what: "this is Parquet, which this program was built without (cargo build --features parquet)".into(),
+        what: "this motet was built without the feature `parquet`, which Parquet files need".into(),
     })
 }
 
