@@ -10,7 +10,7 @@ use motet_problems::{
     ProblemConfig, ProblemError, Single, Source, Targets, Usage, Weights,
 };
 
-use crate::texts::folder_with;
+use crate::files::folder_with;
 
 fn model(text: &str) -> ModelConfig {
     serde_json::from_str(text).unwrap()
