@@ -33,6 +33,7 @@ pub(crate) struct Desk<'a, A: Algorithm> {
 
 impl<A: Algorithm> Desk<'_, A> {
     /// What arrived, if it is an answer to what was asked. Otherwise a breach, and as good as silence.
+    #[inline(always)]
     fn check(&mut self, round: u64, id: ClientId, ask: &A::Ask, received: Received<A::Reply>) -> Option<Answer<A::Reply>> {
         let error = match received {
             Ok(answer) => match self.algorithm.fits(ask, &answer.reply, id, self.model) {
@@ -45,8 +46,14 @@ impl<A: Algorithm> Desk<'_, A> {
             },
             Err(error) => error,
         };
-        self.breaches.add(round, id, error.to_string());
+        self.breach(round, id, &error);
         None
+    }
+
+    /// Kept apart, so that what happens to every reply stays short.
+    #[cold]
+    fn breach(&mut self, round: u64, id: ClientId, error: &ReplyError) {
+        self.breaches.add(round, id, error.to_string());
     }
 
     fn book(&mut self, answer: &Answer<A::Reply>) {
@@ -55,6 +62,7 @@ impl<A: Algorithm> Desk<'_, A> {
     }
 
     /// The reply, to be folded; none if it is dropped, or if the run is over anyway.
+    #[inline(always)]
     fn hear(&mut self, id: ClientId, answer: Answer<A::Reply>) -> Option<A::Reply> {
         self.book(&answer);
         if !answer.finite {

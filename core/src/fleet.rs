@@ -161,6 +161,11 @@ impl LastReplies {
         find(page, client).ok().map(|at| page[at].1)
     }
 
+    /// Looks up one client after another, each with one look at its page for all of its neighbours.
+    pub fn reader(&self) -> LastRepliesReader<'_> {
+        LastRepliesReader { of: self, page: None, slots: &[] }
+    }
+
     /// Sets it and returns what it was.
     pub(crate) fn set(&mut self, client: ClientId, slot: Option<Slot>) -> Option<Slot> {
         let page = self.pages.entry(client.0 / PAGE).or_default();
@@ -177,6 +182,26 @@ impl LastReplies {
 
     fn entries(&self) -> impl Iterator<Item = (u32, Slot)> {
         self.pages.iter().flat_map(|(page, slots)| slots.iter().map(move |(k, slot)| (page * PAGE + u32::from(*k), *slot)))
+    }
+}
+
+/// The last replies of clients that are looked up in about their order.
+#[derive(Clone, Debug)]
+pub struct LastRepliesReader<'a> {
+    of: &'a LastReplies,
+    page: Option<u32>,
+    slots: &'a [(u8, Slot)],
+}
+
+impl LastRepliesReader<'_> {
+    /// The last reply heard from a client.
+    #[inline]
+    pub fn of(&mut self, client: ClientId) -> Option<Slot> {
+        let page = client.0 / PAGE;
+        if self.page != Some(page) {
+            (self.page, self.slots) = (Some(page), self.of.pages.get(&page).map_or(&[][..], Vec::as_slice));
+        }
+        find(self.slots, client).ok().map(|at| self.slots[at].1)
     }
 }
 

@@ -39,6 +39,16 @@ enum Term<'r> {
     Update(&'r Update),
 }
 
+impl Term<'_> {
+    #[inline]
+    fn add_to(&self, weight: f64, sum: &mut Mean) {
+        match self {
+            Term::Vector(v) => sum.add(weight, v),
+            Term::Update(u) => sum.add_update(weight, u),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Number {
     Weighted(f64),
@@ -138,15 +148,20 @@ impl Partial {
 
     /// One more reply, whose first and second vectors have these weights.
     pub fn add(&mut self, weights: [f64; 2], addend: &Addend<'_>) {
-        for ((sum, term), w) in self.vectors.iter_mut().zip(&addend.vectors).zip(weights) {
-            match term {
-                Some(Term::Vector(v)) => sum.add(w * addend.count, v),
-                Some(Term::Update(u)) => sum.add_update(w * addend.count, u),
-                None => {}
-            }
-        }
         let counts = weights[0] * addend.count;
         self.weight += counts;
+        // Most replies add one vector and no number: the others are looked for only where there is a first.
+        let Some(first) = &addend.vectors[0] else { return self.add_numbers(counts, addend) };
+        first.add_to(counts, &mut self.vectors[0]);
+        if let Some(second) = &addend.vectors[1] {
+            second.add_to(weights[1] * addend.count, &mut self.vectors[1]);
+        }
+        if addend.numbers[0].is_some() {
+            self.add_numbers(counts, addend);
+        }
+    }
+
+    fn add_numbers(&mut self, counts: f64, addend: &Addend<'_>) {
         for (sum, number) in self.numbers.iter_mut().zip(addend.numbers) {
             match number {
                 Some(Number::Weighted(value)) => *sum += counts * value,

@@ -42,7 +42,8 @@ impl<A: Algorithm> Fleet<A> for Threads<A> {
             Asks::Same(ask) => Owned::Same(ask.clone()),
             Asks::Each(asks) => Owned::Each(asks.to_vec()),
         };
-        let to: Vec<_> = wave.to.iter().map(|&id| (id, wave.heard.of(id))).collect();
+        let mut heard = wave.heard.reader();
+        let to: Vec<_> = wave.to.iter().map(|&id| (id, heard.of(id))).collect();
         let host = Arc::clone(&self.host);
         let mut failed = None;
         let answer = move |k: usize| {
