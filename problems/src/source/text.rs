@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Fraction, Kind};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable};
+use super::{Load, Material, Place, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -58,6 +58,8 @@ fn some() -> Fraction {
 impl Load for SyntheticText {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("clients", self.clients), ("examples", self.examples), ("length", self.length.saturating_add(1))])?;
+        affordable(&[("vocabulary", self.vocabulary)])?;
+        affordable_clients(self.clients)?;
         let vocabulary = self.vocabulary.get();
         let cols = self.length.get() as usize + 1;
         let mut shared: Vec<u32> = (0..vocabulary).collect();
