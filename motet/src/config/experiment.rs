@@ -10,9 +10,11 @@ use serde_json::{Map, Value, json};
 
 use super::budget::BudgetRule;
 use super::document::{ConfigError, Document, closest};
+use super::durability::free_memory;
 use super::grid::{count, expand};
 use super::pick::PickRule;
 use super::sections::{ReportSection, RunSection};
+use super::size::Size;
 use super::tune::TuneRule;
 use crate::catalogue::{Catalogue, Misread};
 use crate::error::Error;
@@ -133,7 +135,8 @@ impl Experiment {
             return Err(document.wrong(&format!("run.stop.{metric}"), "must be a number, got NaN"));
         }
         let (problem, method) = (needed("problem")?, needed("method")?);
-        affordable(&document, [&problem, &method], seeds.len())?;
+        let runs = affordable(&document, [&problem, &method], seeds.len())?;
+        affordable_rows(&document, &run, runs)?;
         Ok(Self {
             name: document.section("name", take("name").unwrap_or_else(|| json!("experiment")))?,
             about: take("about").map(|v| document.section("about", v)).transpose()?,
@@ -194,13 +197,30 @@ const MOST_RUNS: usize = 10_000;
 
 const FEWER: &str = "list fewer values, or make it several experiments";
 
+/// What a row takes in memory until the report is written.
+const ROW_BYTES: u64 = 500;
+
+/// Counts the rows, which are all kept until the end. Where a rule stops the runs nobody knows how many there will be.
+fn affordable_rows(document: &Document, run: &RunSection, runs: usize) -> Result<(), ConfigError> {
+    let rows = run.rows().saturating_mul(runs as u64);
+    let bytes = rows.saturating_mul(ROW_BYTES);
+    match free_memory() {
+        Some(free) if run.stop.is_empty() && bytes > free => {
+            let made = format!("{runs} runs of {} rounds leave {rows} rows", run.rounds);
+            let needs = format!("needs about {} of memory, and {} are free", Size(bytes), Size(free));
+            Err(document.wrong("run.rounds", format!("{made}, which {needs}: measure less often with run.probe.every")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Counts the runs before any grid is expanded.
-fn affordable(document: &Document, [problem, method]: [&Value; 2], seeds: usize) -> Result<(), ConfigError> {
+fn affordable(document: &Document, [problem, method]: [&Value; 2], seeds: usize) -> Result<usize, ConfigError> {
     let problems = count(problem);
     let methods = method.as_array().map_or(1, |tables| tables.iter().map(count).fold(0, usize::saturating_add));
     let runs = problems.saturating_mul(methods).saturating_mul(seeds);
     if runs <= MOST_RUNS {
-        return Ok(());
+        return Ok(runs);
     }
     let (key, _) = [("method", methods), ("problem", problems), ("seeds", seeds)]
         .into_iter()

@@ -59,7 +59,15 @@ fn expand_at(value: &Value, path: &str) -> Result<Vec<Choice>, String> {
     }
 }
 
-fn product(left: Vec<Choice>, right: &[Choice], add: impl Fn(&mut Value, Value)) -> Vec<Choice> {
+fn product(mut left: Vec<Choice>, right: &[Choice], add: impl Fn(&mut Value, Value)) -> Vec<Choice> {
+    // Nearly every value is no grid: a copy of all that stands before it would make long lists take their square.
+    if let [only] = right {
+        for l in &mut left {
+            add(&mut l.value, only.value.clone());
+            l.chosen.extend(only.chosen.iter().cloned());
+        }
+        return left;
+    }
     let mut all = Vec::with_capacity(left.len() * right.len());
     for l in &left {
         for r in right {

@@ -55,10 +55,16 @@ fn some() -> Fraction {
     Fraction::new(0.3).expect("0.3 is a fraction")
 }
 
+/// Single precision tells apart so many whole numbers.
+const MOST_TOKENS: u32 = 1 << 24;
+
 impl Load for SyntheticText {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("clients", self.clients), ("examples", self.examples), ("length", self.length.saturating_add(1))])?;
-        affordable(&[("vocabulary", self.vocabulary)])?;
+        if self.vocabulary.get() > MOST_TOKENS {
+            let wanted = format!("at most {MOST_TOKENS}: tokens are kept as numbers of 24 bits");
+            return Err(ProblemError::Value { key: "source.vocabulary", value: self.vocabulary.to_string(), wanted });
+        }
         affordable_clients(self.clients)?;
         let vocabulary = self.vocabulary.get();
         let cols = self.length.get() as usize + 1;
