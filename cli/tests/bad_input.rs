@@ -146,3 +146,18 @@ fn names_nobody_knows() {
     );
     contains_all(&refused(&Stage::new(), &["report", "nowhere"]), &["nowhere"]);
 }
+
+#[test]
+fn a_run_that_fails_says_why_on_standard_error() {
+    let stage = Stage::new();
+    // A network knows no smoothness, which the step of theory needs.
+    let start = SMALL.find("model ").expect("a model");
+    let end = SMALL.find("[run]").expect("a run");
+    let text = format!("{}model = {{ kind = 'mlp', sizes = [3] }}\n{}", &SMALL[..start], &SMALL[end..]);
+    stage.write("e.toml", text.split("[claims]").next().expect("what stands before the claims"));
+    let output = stage.motet(&["run", "e.toml", "--seed", "1", "--quiet"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    contains_all(&said, &["motet: run \"flix alpha=1.0\", seed 1: failed in round 0: ", "smoothness"]);
+    assert!(!output.stdout.is_empty(), "the result is printed as well");
+}
