@@ -113,13 +113,8 @@ fn a_list_of_alphas_of_the_wrong_length() {
 
 #[test]
 fn a_claim_that_is_not_one() {
-    let stage = Stage::new();
-    stage.write("e.toml", &SMALL.replace("final(flix, gap)", "finl(flix, gap)"));
-    let output = stage.motet(&["run", "e.toml"]);
-    assert_eq!(output.status.code(), Some(2));
-    // The message, the claim, and a caret under what is wrong.
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    contains_all(&said, &["claims", "did you mean `final`?", "  finl(flix, gap)", "\n  ^^^^"]);
+    let said = refused_text(&SMALL.replace("final(flix, gap)", "finl(flix, gap)"));
+    contains_all(&said, &["claims", "did you mean `final`?", ">>finl<<(flix, gap)"]);
 }
 
 #[test]
@@ -150,4 +145,19 @@ fn names_nobody_knows() {
         &["flix/fig2-mushroom", "did you mean \"flix/fig2-mushrooms\"?"],
     );
     contains_all(&refused(&Stage::new(), &["report", "nowhere"]), &["nowhere"]);
+}
+
+#[test]
+fn a_run_that_fails_says_why_on_standard_error() {
+    let stage = Stage::new();
+    // A network knows no smoothness, which the step of theory needs.
+    let start = SMALL.find("model ").expect("a model");
+    let end = SMALL.find("[run]").expect("a run");
+    let text = format!("{}model = {{ kind = 'mlp', sizes = [3] }}\n{}", &SMALL[..start], &SMALL[end..]);
+    stage.write("e.toml", text.split("[claims]").next().expect("what stands before the claims"));
+    let output = stage.motet(&["run", "e.toml", "--seed", "1", "--quiet"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    contains_all(&said, &["motet: run \"flix alpha=1.0\", seed 1: failed in round 0: ", "smoothness"]);
+    assert!(!output.stdout.is_empty(), "the result is printed as well");
 }

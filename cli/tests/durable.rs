@@ -376,6 +376,7 @@ fn check_estimates_memory_and_disk_and_refuses_what_cannot_fit() {
 source = { kind = "synthetic-posts", clients = 10_000_000, posts = 1 }
 [run]
 rounds = 1_000_000_000
+probe = { every = 0 }
 [[method]]
 kind = "scaffold"
 step = 0.1

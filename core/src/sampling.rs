@@ -49,9 +49,20 @@ pub(crate) struct Draw<'a> {
     pub(crate) rng: &'a mut Rng,
 }
 
+/// The most draws of one round. Each takes time, and memory too where clients have no end.
+const MOST_DRAWS: u64 = 1_000_000;
+
 impl Sampling {
     /// Can it draw from so many clients?
     pub fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        match (self, clients) {
+            (Sampling::Replacement(count), _) => Unsuitable::beyond("sampling.replacement", *count, MOST_DRAWS)?,
+            (Sampling::Importance { clients, .. }, _) => Unsuitable::beyond("sampling.importance.clients", *clients, MOST_DRAWS)?,
+            // Of clients that can be counted no more are drawn than there are.
+            (Sampling::Clients(count), None) => Unsuitable::beyond("sampling.clients", *count, MOST_DRAWS)?,
+            (Sampling::Passes(count), None) => Unsuitable::beyond("sampling.passes", *count, MOST_DRAWS)?,
+            _ => {}
+        }
         match (self, clients) {
             (Sampling::Clients(0) | Sampling::Replacement(0) | Sampling::Passes(0) | Sampling::Importance { clients: 0, .. }, _) => {
                 Err(Unsuitable::Setting("sampling takes at least one client per round".into()))

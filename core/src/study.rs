@@ -70,12 +70,28 @@ pub enum Unsuitable {
         /// The last client there is.
         last: u32,
     },
+    /// More of something than a round can have.
+    #[error("{parameter} is {got}, and a round can have at most {most}: take more rounds instead")]
+    TooMany {
+        /// The parameter.
+        parameter: &'static str,
+        /// How many it asks for.
+        got: u64,
+        /// How many there can be.
+        most: u64,
+    },
     /// A setting that makes no sense, alone or beside another one.
     #[error("{0}")]
     Setting(String),
 }
 
 impl Unsuitable {
+    /// Refuses to do something more often in a round than `most` times.
+    pub fn beyond(parameter: &'static str, got: impl Into<u64>, most: u64) -> Result<(), Self> {
+        let got = got.into();
+        if got <= most { Ok(()) } else { Err(Unsuitable::TooMany { parameter, got, most }) }
+    }
+
     /// Refuses a list that does not have one value for each client.
     pub fn unless_listed(parameter: &'static str, listed: Option<usize>, clients: Option<u32>) -> Result<(), Self> {
         match (listed, clients) {

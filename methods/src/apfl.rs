@@ -134,6 +134,7 @@ impl Apfl {
 
 impl Study for Apfl {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.steps.suits("steps")?;
         alpha_suits(&self.alpha, clients)?;
         self.sampling.suits(clients)
     }

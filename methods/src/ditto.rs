@@ -126,6 +126,8 @@ impl Ditto {
 
 impl Study for Ditto {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.steps.suits("steps")?;
+        self.personal_steps.map_or(Ok(()), |steps| steps.suits("personal_steps"))?;
         self.sampling.suits(clients)
     }
 }

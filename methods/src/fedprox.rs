@@ -102,6 +102,7 @@ impl Algorithm for Fedprox {
 
 impl Study for Fedprox {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.steps.suits("steps")?;
         self.sampling.suits(clients)
     }
 }

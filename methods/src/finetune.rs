@@ -112,6 +112,8 @@ impl Finetune {
 
 impl Study for Finetune {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.steps.suits("steps")?;
+        self.tune.suits("tune")?;
         self.sampling.suits(clients)
     }
 }

@@ -27,7 +27,7 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Amount, BatchSize, Direction, LocalSteps, Momenta, Optimiser, Solve, Start, Walk, Weights, alpha_suits};
+use crate::parts::{Amount, BatchSize, Direction, LocalSteps, MOST_EPOCHS, Momenta, Optimiser, Solve, Start, Walk, Weights, alpha_suits};
 use crate::registry::{Card, Method, Reads};
 
 /// FLIX by local epochs.
@@ -184,6 +184,7 @@ impl Study for FlixFedavg {
     }
 
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        Unsuitable::beyond("epochs", self.epochs.get(), MOST_EPOCHS)?;
         alpha_suits(&self.alpha, clients)?;
         self.sampling.suits(clients)?;
         let theory = "theory has no server step for local epochs: give the optimiser's step as a number";

@@ -23,7 +23,7 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, rows};
+use crate::parts::{BatchSize, coin_suits, rows};
 use crate::registry::{Card, Method, Reads};
 
 /// Personal models drawn towards their mean.
@@ -224,6 +224,7 @@ impl Study for L2gd {
         let Some(n) = clients else {
             return Err(Unsuitable::WithoutEnd("l2gd averages all clients: the population must have an end"));
         };
+        coin_suits(self.p)?;
         let always = matches!(self.p, Rate::Given(p) if *p == 1.0);
         Unsuitable::when(always, "p must be below 1, or no local step is ever taken")?;
         if let (Rate::Given(p), Rate::Given(step)) = (self.p, self.step) {

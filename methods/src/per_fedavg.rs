@@ -24,7 +24,7 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, Train, Trained, Weights, average, rows};
+use crate::parts::{BatchSize, MOST_STEPS, Train, Trained, Weights, average, rows};
 use crate::registry::{Card, Method, Reads};
 
 /// One step of adaptation, federated.
@@ -187,6 +187,8 @@ impl PerFedavg {
 
 impl Study for PerFedavg {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        Unsuitable::beyond("steps", self.steps.get(), MOST_STEPS)?;
+        Unsuitable::beyond("adapt", self.adapt.get(), MOST_STEPS)?;
         self.sampling.suits(clients)
     }
 }

@@ -23,7 +23,7 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Amount, BatchSize, LocalSteps, Train, Trained, Weights, average};
+use crate::parts::{Amount, BatchSize, LocalSteps, MOST_STEPS, Train, Trained, Weights, average};
 use crate::registry::{Card, Method, Reads};
 
 /// Moreau envelopes.
@@ -144,6 +144,8 @@ impl Pfedme {
 
 impl Study for Pfedme {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.steps.suits("steps")?;
+        Unsuitable::beyond("inner_steps", self.inner_steps.get(), MOST_STEPS)?;
         self.sampling.suits(clients)
     }
 }

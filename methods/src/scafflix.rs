@@ -55,7 +55,7 @@ use motet_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
-use crate::parts::{Decay, Solve, Start};
+use crate::parts::{Decay, Solve, Start, coin_suits};
 use crate::registry::{Card, Method};
 
 mod kind;
@@ -367,6 +367,7 @@ impl<K: Kind> Study for ScafflixFamily<K> {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         Unsuitable::unless_listed("alpha", self.kind.alpha().and_then(PerClient::listed), clients)?;
         Unsuitable::unless_listed("noise", self.target.as_ref().and_then(|t| t.noise.listed()), clients)?;
+        coin_suits(self.p)?;
         settings::suits(self.coin, self.batch, self.participation, clients)?;
         self.compressor_suits(clients)?;
         let both = self.decay.is_some() && self.compressor.is_some();

@@ -164,6 +164,7 @@ impl Algorithm for Scaffold {
 
 impl Study for Scaffold {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.steps.suits("steps")?;
         if clients.is_none() {
             return Err(Unsuitable::WithoutEnd("scaffold averages the memories of all clients: the population must have an end"));
         }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::dataset::DatasetError;
 use crate::model::ModelError;
 use crate::own_data::DataError;
+use crate::room::Shortage;
 
 /// Why a problem could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +101,9 @@ pub enum ProblemError {
         /// What would be right.
         wanted: String,
     },
+    /// Something the experiment asks for does not fit into memory.
+    #[error("[problem] source: {0}: ask for less, or take a machine with more memory")]
+    Shortage(#[from] Shortage),
     /// A split has more clients than it can serve.
     #[error("{clients} clients cannot share {rows} examples: each needs at least {least}")]
     TooManyClients {

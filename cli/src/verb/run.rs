@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use motet::config::{Document, Experiment};
 use motet::core::Outcome;
-use motet::records::{Records, Tuning, slug};
+use motet::records::{Records, RunSummary, Tuning, slug};
 use motet::report::table;
 use motet::runtime::Pool;
 use motet::{Error, Folder, Simulation};
@@ -143,7 +143,12 @@ pub(super) fn tell(records: &Records, folder: &Path, console: Console<'_>) -> bo
         let chosen = summary.tuning.iter().map(chosen).collect::<String>();
         format!("{}\n{chosen}Report: {}", table(&named).trim_end(), folder.join("report.html").display())
     });
-    !summary.runs.iter().any(|run| matches!(run.outcome, Outcome::Failed { .. }))
+    let failed = |run: &&RunSummary| matches!(run.outcome, Outcome::Failed { .. });
+    let failures: Vec<&RunSummary> = summary.runs.iter().filter(failed).collect();
+    for run in &failures {
+        eprintln!("motet: run \"{}\", seed {}: {}", run.label, run.seed, run.outcome);
+    }
+    failures.is_empty()
 }
 
 /// What trials chose, for people.

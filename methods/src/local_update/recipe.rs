@@ -4,7 +4,7 @@ use motet_core::{NonNegative, Positive, Rate, Unsuitable};
 
 use super::preset::Common;
 use super::settings::{Draw, Send, Theta};
-use crate::parts::{Amount, Decay, Optimiser, Schedule, Shape, Start, Weights};
+use crate::parts::{Amount, BatchSize, Decay, MOST_STEPS, Optimiser, Schedule, Shape, Start, Weights};
 
 /// LocalUpdate with every setting decided.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,6 +125,11 @@ impl Recipe {
 
     /// Do the settings go together, and with so many clients?
     pub(super) fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        self.amount().suits(if matches!(self.theta, Theta::Each(_)) { "the length of theta" } else { "steps" })?;
+        Unsuitable::beyond("adapt", self.adapt, MOST_STEPS)?;
+        if let (Draw::Replacement, BatchSize::Of(size)) = (self.common.draw, self.common.batch) {
+            Unsuitable::beyond("batch (with replacement)", size, MOST_STEPS)?;
+        }
         self.misfits().into_iter().try_for_each(|(wrong, why)| Unsuitable::when(wrong, why))?;
         self.misfit_of_theory(clients).map_or(Ok(()), |why| Err(Unsuitable::Setting(why)))?;
         self.gamma.suits()?;

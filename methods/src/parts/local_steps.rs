@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Meter, Rows, Site, Vector};
+use motet_core::{Meter, Probability, Rate, Rows, Site, Unsuitable, Vector};
 use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,21 @@ pub enum Amount {
     Epochs(NonZeroU32),
 }
 
+/// The most local steps of one round: their batches are drawn before the first step, and nothing stops a client on its way.
+pub const MOST_STEPS: u64 = 100_000;
+
+/// The most passes over the examples in one round.
+pub const MOST_EPOCHS: u64 = 10_000;
+
+/// Refuses a coin after each step that lets a round go on for longer than that: 1/p steps, on average.
+pub fn coin_suits(p: Rate<Probability>) -> Result<(), Unsuitable> {
+    let rare = |p: f64| format!("p = {p:e} means {:e} steps in a round: at least {:e}", 1.0 / p, 1.0 / MOST_STEPS as f64);
+    match p {
+        Rate::Given(p) => Unsuitable::when(*p * (MOST_STEPS as f64) < 1.0, rare(*p)),
+        Rate::Theory => Ok(()),
+    }
+}
+
 /// One step.
 impl Default for Amount {
     fn default() -> Self {
@@ -29,6 +44,14 @@ impl Amount {
     /// One pass: what FedAvg and its kin do unless told.
     pub fn one_epoch() -> Self {
         Amount::Epochs(NonZeroU32::MIN)
+    }
+
+    /// Refuses more than a round can have of what `parameter` asks for.
+    pub fn suits(self, parameter: &'static str) -> Result<(), Unsuitable> {
+        match self {
+            Amount::Steps(steps) => Unsuitable::beyond(parameter, steps.get(), MOST_STEPS),
+            Amount::Epochs(epochs) => Unsuitable::beyond(parameter, epochs.get(), MOST_EPOCHS),
+        }
     }
 }
 

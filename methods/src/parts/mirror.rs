@@ -16,7 +16,7 @@ use motet_core::{Abort, NonNegative, Positive, Rng, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::questions::{Ask, Reply, Validation, unable};
-use crate::parts::{BatchSize, Gradients, Simplex};
+use crate::parts::{BatchSize, Gradients, MOST_STEPS, Simplex};
 
 /// How weights are sought.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -95,6 +95,7 @@ impl Mirror {
 
     /// Do its settings go together, and with the data that the target judges by?
     pub fn suits(&self, validation: Validation) -> Result<(), Unsuitable> {
+        Unsuitable::beyond("mirror.steps", self.steps, MOST_STEPS)?;
         let (md, all) = (self.kind == MirrorKind::Md, self.batch == BatchSize::All);
         let md_batch = "mirror.kind = \"md\" looks at all validation data: leave mirror.batch out, or take \"smd\"";
         Unsuitable::when(md && !all, md_batch)?;

@@ -40,7 +40,7 @@ pub use direction::{Adam, Direction, Walk};
 pub use exchange::{Ask, Curvatures, Reply, gather, introduce};
 pub use gradients::Gradients;
 pub use iterates::Iterates;
-pub use local_steps::{Amount, LocalSteps};
+pub use local_steps::{Amount, LocalSteps, MOST_EPOCHS, MOST_STEPS, coin_suits};
 pub use mirror::{Damp, Mirror, MirrorKind, Search, estimate, on_sphere};
 pub use mixture::Mixture;
 pub use mixture_constants::MixtureConstants;

@@ -3,6 +3,8 @@
 use motet_core::{ClientId, Constants, NonNegative, PerClient, Positive, Rate, Unsuitable};
 use serde::{Deserialize, Serialize};
 
+use crate::parts::MOST_STEPS;
+
 pub(super) fn theory<T>() -> Rate<T> {
     Rate::Theory
 }
@@ -114,6 +116,9 @@ pub(super) fn bound(known: Constants, batch: Option<u32>, samples: usize) -> Opt
 /// Do these settings make sense for so many clients?
 pub(super) fn suits(coin: Coin, batch: Option<u32>, participation: Option<Participation>, clients: Option<u32>) -> Result<(), Unsuitable> {
     Unsuitable::when(coin == Coin::Every(0), "coin = { every = 0 } takes no steps: at least 1")?;
+    if let Coin::Every(steps) = coin {
+        Unsuitable::beyond("coin.every", steps, MOST_STEPS)?;
+    }
     Unsuitable::when(batch == Some(0), "batch is 0: at least 1 example")?;
     let Some(Participation { clients: c, variant }) = participation else { return Ok(()) };
     let few = format!("{c} clients per round cannot learn control variates: at least 2, or variant = \"author\"");

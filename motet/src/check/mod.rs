@@ -223,7 +223,7 @@ impl Trial<'_> {
             seconds_per_round,
             bytes_per_round,
             seconds: seconds_per_round * self.rounds as f64,
-            bytes: bytes_per_round.map(|b| b * self.rounds),
+            bytes: bytes_per_round.map(|b| b.saturating_mul(self.rounds)),
             needs,
             trouble: Trouble::of(&some.3),
         })

@@ -59,15 +59,16 @@ impl Needs {
         let clients = touched(most, entries(&seen.heard), seen.trial, seen.rounds);
         let shares = (0..most.min(1000) as u32).any(|k| method.has_objective() && method.share(ClientId(k)) < 1.0);
         let solve_bytes = if shares { seen.model_bytes } else { 0 };
-        let asleep = clients * (seen.state_bytes + solve_bytes);
+        let asleep = clients.saturating_mul(seen.state_bytes + solve_bytes);
         let at_work = seen.threads * COPIES * seen.model_bytes + 3 * seen.server_bytes;
+        let states_on_disk = clients.saturating_mul(VERSIONS * seen.state_bytes + solve_bytes);
         Self {
             state_bytes: seen.state_bytes,
             solve_bytes,
             clients,
             server_bytes: seen.server_bytes,
-            memory_bytes: asleep.min(seen.store.limit()) + at_work,
-            disk_bytes: clients * (VERSIONS * seen.state_bytes + solve_bytes) + (KEPT as u64 + 1) * seen.server_bytes,
+            memory_bytes: asleep.min(seen.store.limit()).saturating_add(at_work),
+            disk_bytes: states_on_disk.saturating_add((KEPT as u64 + 1) * seen.server_bytes),
         }
     }
 
@@ -103,7 +104,7 @@ fn touched(n: u64, met: u64, trial: u64, rounds: u64) -> u64 {
 
 /// Why it cannot fit, if it cannot.
 pub(super) fn misfit(data: u64, needs: &[Needs], folder: &Path) -> Option<String> {
-    let memory = data + needs.iter().map(|n| n.memory_bytes).max().unwrap_or(0);
+    let memory = data.saturating_add(needs.iter().map(|n| n.memory_bytes).max().unwrap_or(0));
     let disk = needs.iter().map(|n| n.disk_bytes).max().unwrap_or(0);
     if let Some(free) = free_memory().filter(|free| *free < memory) {
         return Some(format!(

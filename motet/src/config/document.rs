@@ -79,7 +79,11 @@ impl Document {
     /// Changes one value, as `--set run.rounds=10` or `--set method[2].alpha=0.3` asks. Counts methods
     /// from 1; a method without a number means all of them.
     pub fn set(&mut self, assignment: &str) -> Result<(), ConfigError> {
-        let wrong = |message: &str| ConfigError::Value { file: "--set".into(), key: assignment.to_owned(), message: message.to_owned() };
+        let mut shown: String = assignment.chars().take(SHOWN).collect();
+        if shown.len() < assignment.len() {
+            shown.push('…');
+        }
+        let wrong = |message: &str| ConfigError::Value { file: "--set".into(), key: shown.clone(), message: message.to_owned() };
         let (path, text) = assignment.split_once('=').ok_or_else(|| wrong("must be key=value, for example run.rounds=100"))?;
         self.assign(path.trim(), &parse_value(text.trim())).map_err(|e| match e {
             ConfigError::Value { message, .. } => wrong(&message),
@@ -89,6 +93,10 @@ impl Document {
 
     /// Puts a value under a path such as `run.rounds`.
     pub fn assign(&mut self, path: &str, value: &Value) -> Result<(), ConfigError> {
+        let depth = path.matches('.').count() + 1;
+        if depth > DEEPEST {
+            return Err(self.wrong("--set", format!("the key has {depth} parts, at most {DEEPEST}, as in run.rounds=100")));
+        }
         let mut root = Value::Object(std::mem::take(&mut self.root));
         let done = assign(&mut root, path, value);
         if let Value::Object(map) = root {
@@ -111,6 +119,12 @@ impl Document {
         ConfigError::Value { file: self.file.clone(), key: key.to_owned(), message: message.into() }
     }
 }
+
+/// Parts of a key at most: trees of values are walked by recursion.
+const DEEPEST: usize = 32;
+
+/// Characters of an assignment that a message repeats.
+const SHOWN: usize = 80;
 
 /// A value as people type it behind `--set`: TOML if it is, else text.
 fn parse_value(text: &str) -> Value {

@@ -1,9 +1,9 @@
 //! `[run] checkpoint` and `[run] store`: what is kept, and where.
 
-use std::fs;
 use std::num::NonZeroU64;
 
 use motet_core::Positive;
+pub use motet_problems::free_memory;
 use serde::{Deserialize, Serialize};
 
 use super::size::Size;
@@ -60,11 +60,4 @@ impl StoreSection {
             StoreSection::Disk { memory } => memory.0,
         }
     }
-}
-
-/// Bytes of memory that are free, where the system tells.
-pub fn free_memory() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(1024 * line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?)
 }

@@ -1,5 +1,6 @@
 //! An experiment: what a document means.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,9 +10,11 @@ use serde_json::{Map, Value, json};
 
 use super::budget::BudgetRule;
 use super::document::{ConfigError, Document, closest};
-use super::grid::expand;
+use super::durability::free_memory;
+use super::grid::{count, expand};
 use super::pick::PickRule;
 use super::sections::{ReportSection, RunSection};
+use super::size::Size;
 use super::tune::TuneRule;
 use crate::catalogue::{Catalogue, Misread};
 use crate::error::Error;
@@ -123,10 +126,17 @@ impl Experiment {
         if seeds.is_empty() {
             return Err(document.wrong("seeds", "must list at least one seed, got []"));
         }
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = seeds.iter().find(|seed| !seen.insert(**seed)) {
+            return Err(document.wrong("seeds", format!("lists {twice} more than once: equal seeds give equal runs, which count as one")));
+        }
         let run: RunSection = document.section("run", needed("run")?)?;
         if let Some(metric) = run.stop.iter().find(|(_, v)| v.is_nan()).map(|(k, _)| k) {
             return Err(document.wrong(&format!("run.stop.{metric}"), "must be a number, got NaN"));
         }
+        let (problem, method) = (needed("problem")?, needed("method")?);
+        let runs = affordable(&document, [&problem, &method], seeds.len())?;
+        affordable_rows(&document, &run, runs)?;
         Ok(Self {
             name: document.section("name", take("name").unwrap_or_else(|| json!("experiment")))?,
             about: take("about").map(|v| document.section("about", v)).transpose()?,
@@ -134,8 +144,8 @@ impl Experiment {
             deviations: take("deviations").map_or(Ok(vec![]), |v| document.section("deviations", v))?,
             also: take("also").map_or(Ok(vec![]), |v| document.section("also", v))?,
             seeds,
-            problems: problems(&document, &needed("problem")?)?,
-            methods: methods(&From { document: &document, catalogue }, &needed("method")?, run.tune.as_ref())?,
+            problems: problems(&document, &problem)?,
+            methods: methods(&From { document: &document, catalogue }, &method, run.tune.as_ref())?,
             run,
             report: document.section("report", take("report").unwrap_or_else(|| json!({})))?,
             claims: document.section("claims", take("claims").unwrap_or_else(|| json!({})))?,
@@ -182,6 +192,43 @@ impl MethodEntry {
     }
 }
 
+/// The most runs of one experiment. All of them, and every problem, are in memory at once, and a report of more is not read.
+const MOST_RUNS: usize = 10_000;
+
+const FEWER: &str = "list fewer values, or make it several experiments";
+
+/// What a row takes in memory until the report is written.
+const ROW_BYTES: u64 = 500;
+
+/// Counts the rows, which are all kept until the end. Where a rule stops the runs nobody knows how many there will be.
+fn affordable_rows(document: &Document, run: &RunSection, runs: usize) -> Result<(), ConfigError> {
+    let rows = run.rows().saturating_mul(runs as u64);
+    let bytes = rows.saturating_mul(ROW_BYTES);
+    match free_memory() {
+        Some(free) if run.stop.is_empty() && bytes > free => {
+            let made = format!("{runs} runs of {} rounds leave {rows} rows", run.rounds);
+            let needs = format!("needs about {} of memory, and {} are free", Size(bytes), Size(free));
+            Err(document.wrong("run.rounds", format!("{made}, which {needs}: measure less often with run.probe.every")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Counts the runs before any grid is expanded.
+fn affordable(document: &Document, [problem, method]: [&Value; 2], seeds: usize) -> Result<usize, ConfigError> {
+    let problems = count(problem);
+    let methods = method.as_array().map_or(1, |tables| tables.iter().map(count).fold(0, usize::saturating_add));
+    let runs = problems.saturating_mul(methods).saturating_mul(seeds);
+    if runs <= MOST_RUNS {
+        return Ok(runs);
+    }
+    let (key, _) = [("method", methods), ("problem", problems), ("seeds", seeds)]
+        .into_iter()
+        .fold(("", 0), |most, next| if next.1 > most.1 { next } else { most });
+    let made = format!("{problems} problems x {methods} methods x {seeds} seeds make {runs} runs");
+    Err(document.wrong(key, format!("{made}, and an experiment can have {MOST_RUNS}: {FEWER}")))
+}
+
 fn problems(document: &Document, value: &Value) -> Result<Vec<Variant<ProblemConfig>>, ConfigError> {
     let choices = expand(value).map_err(|path| document.wrong(&format!("problem.{path}"), EMPTY_GRID))?;
     let read =
@@ -220,7 +267,7 @@ fn methods(from: &From<'_>, value: &Value, tune: Option<&TuneRule>) -> Result<Ve
             return Err(document.wrong(&format!("run.tune.{name}"), format!("no method here has this parameter{hint}")));
         }
     }
-    let mut entries = vec![];
+    let (mut entries, mut trials) = (vec![], 0);
     for (k, table) in tables.iter().enumerate() {
         let key = format!("method[{}]", k + 1);
         for mut choice in expand(table).map_err(|path| document.wrong(&format!("{key}.{path}"), EMPTY_GRID))? {
@@ -247,6 +294,12 @@ fn methods(from: &From<'_>, value: &Value, tune: Option<&TuneRule>) -> Result<Ve
                 entries.push(method(from, &key, choice)?);
                 continue;
             };
+            trials += rule.count();
+            if trials > MOST_RUNS {
+                return Err(
+                    document.wrong(&at, format!("makes {trials} trials up to {key}, and an experiment can have {MOST_RUNS}: {FEWER}"))
+                );
+            }
             entries.push(candidates(from, &key, &at, &choice, &rule)?);
         }
     }

@@ -11,6 +11,17 @@ pub(super) struct Choice {
     pub(super) chosen: Vec<(String, Value)>,
 }
 
+/// How many combinations [`expand`] would make; the largest number if there are more than can be counted.
+pub(super) fn count(value: &Value) -> usize {
+    let product = |counts: &mut dyn Iterator<Item = usize>| counts.fold(1, usize::saturating_mul);
+    match value {
+        Value::Object(table) if table.len() == 1 && table.contains_key("grid") => table["grid"].as_array().map_or(1, Vec::len),
+        Value::Object(table) => product(&mut table.values().map(count)),
+        Value::Array(items) => product(&mut items.iter().map(count)),
+        _ => 1,
+    }
+}
+
 /// Every combination of the grids in a tree, the first grid varying slowest. The error is the path of
 /// an empty or malformed grid.
 pub(super) fn expand(value: &Value) -> Result<Vec<Choice>, String> {
@@ -48,7 +59,15 @@ fn expand_at(value: &Value, path: &str) -> Result<Vec<Choice>, String> {
     }
 }
 
-fn product(left: Vec<Choice>, right: &[Choice], add: impl Fn(&mut Value, Value)) -> Vec<Choice> {
+fn product(mut left: Vec<Choice>, right: &[Choice], add: impl Fn(&mut Value, Value)) -> Vec<Choice> {
+    // Nearly every value is no grid: a copy of all that stands before it would make long lists take their square.
+    if let [only] = right {
+        for l in &mut left {
+            add(&mut l.value, only.value.clone());
+            l.chosen.extend(only.chosen.iter().cloned());
+        }
+        return left;
+    }
     let mut all = Vec::with_capacity(left.len() * right.len());
     for l in &left {
         for r in right {
@@ -70,6 +89,11 @@ mod tests {
     fn grids_multiply() {
         let all = expand(&json!({"alpha": {"grid": [1, 0.1]}, "solve": {"to": {"grid": [1e-3, 1e-6]}}, "kind": "flix"})).unwrap();
         assert_eq!(all.len(), 4);
+        assert_eq!(count(&json!({"alpha": {"grid": [1, 0.1]}, "solve": [{"to": {"grid": [1e-3, 1e-6]}}, 3], "kind": "flix"})), 4);
+        assert_eq!(
+            count(&json!([{"grid": vec![1; 1 << 16]}, {"grid": vec![1; 1 << 16]}, {"grid": vec![1; 1 << 16]}, {"grid": vec![1; 1 << 16]}])),
+            usize::MAX
+        );
         assert_eq!(all[1].value, json!({"alpha": 1, "solve": {"to": 1e-6}, "kind": "flix"}));
         assert_eq!(all[2].chosen, [("alpha".to_owned(), json!(0.1)), ("solve.to".to_owned(), json!(1e-3))]);
     }

@@ -108,6 +108,15 @@ impl RunSection {
         }
     }
 
+    /// Rows of a run that nothing stops.
+    pub(super) fn rows(&self) -> u64 {
+        match self.rhythm() {
+            Rhythm::Every(k) => (self.rounds / k).saturating_add(2),
+            Rhythm::At(rounds) => rounds.len() as u64 + 2,
+            Rhythm::Never => 0,
+        }
+    }
+
     /// What to measure.
     pub fn look(&self) -> ProbeRequest {
         ProbeRequest { gradient: self.probe.gradient, train: true, validation: true, test: true, model: false, pick: false }

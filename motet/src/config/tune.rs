@@ -77,13 +77,18 @@ impl TryFrom<Map<String, Value>> for TuneRule {
                 return Err("halving: cannot stand beside stable: it would drop large values before they are known to be stable".into());
             }
         }
-        if values.iter().map(|(_, v)| v.len()).product::<usize>() > MOST {
+        if combinations(&values) > MOST {
             return Err(format!("makes more than {MOST} combinations"));
         }
         let by = by.unwrap_or_else(|| "loss".into());
         let last = last.unwrap_or(if by.starts_with("validation.") { 1 } else { LAST });
         Ok(Self { values, by, last, rounds, stable, halving })
     }
+}
+
+/// How many there are; the largest number if there are more than can be counted.
+fn combinations(values: &[(String, Vec<Value>)]) -> usize {
+    values.iter().map(|(_, v)| v.len()).fold(1, usize::saturating_mul)
 }
 
 /// Lists under their paths: `solve = { step = [...] }` is `solve.step`.
@@ -122,6 +127,11 @@ impl TuneRule {
         (!values.is_empty()).then(|| Self { values, stable, ..self.clone() })
     }
 
+    /// How many combinations there are.
+    pub(super) fn count(&self) -> usize {
+        combinations(&self.values)
+    }
+
     /// Every combination of the values, the first parameter varying slowest.
     pub(super) fn combinations(&self) -> Vec<Map<String, Value>> {
         let mut all = vec![Map::new()];
@@ -138,7 +148,7 @@ impl TuneRule {
 
     /// Rounds and number of combinations of each rung, for a run of so many rounds.
     pub(crate) fn rungs(&self, run: u64) -> Vec<(u64, usize)> {
-        let count = self.values.iter().map(|(_, values)| values.len()).product::<usize>();
+        let count = self.count();
         let Some(part) = self.halving else { return vec![(self.rounds.unwrap_or(run).min(run), count)] };
         let divide = |count: usize| count.div_ceil(part as usize);
         let levels = std::iter::successors(Some(count), |c| Some(divide(*c))).position(|c| c == 1).unwrap_or(0) as u32;

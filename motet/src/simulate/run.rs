@@ -161,7 +161,7 @@ impl Simulate<'_> {
             counted.map(|k| Part { alpha: shares[k], local: anchors[k].as_ref(), objective: &*shards[k].train }).collect();
         // Ten times the run, as the product asks where no minimiser exists.
         let mut unfound = None;
-        let found = || match minimise(&parts, 10 * experiment.run.rounds.max(1000)) {
+        let found = || match minimise(&parts, experiment.run.rounds.max(1000).saturating_mul(10)) {
             Ok(best) => Some((
                 Reference { value: best.value, x: best.exact.then_some(best.x) },
                 OptimumCard { value: best.value, exact: best.exact, how: best.how },

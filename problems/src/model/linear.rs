@@ -53,7 +53,7 @@ impl Shape {
     }
 
     pub(super) fn dim(&self) -> usize {
-        self.outputs * self.width
+        self.outputs.saturating_mul(self.width)
     }
 }
 

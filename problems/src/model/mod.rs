@@ -8,6 +8,7 @@ use motet_core::{AnyKind, Card, Chosen, Evaluator, Kind, Kinds, Objective, Preci
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Examples;
+use crate::room::{Shortage, afford};
 
 mod evaluator;
 mod fitted;
@@ -36,6 +37,9 @@ pub use ridge::Ridge;
 pub use softmax::Softmax;
 pub use tags::TagModel;
 pub(crate) use tags::Tagging;
+
+/// Copies of a model that every run has at least: its start, the server's, a client's, the gradient and what is sent.
+const COPIES: u64 = 5;
 
 /// A loss on examples and a judge: what a model of one's own implements.
 ///
@@ -208,10 +212,20 @@ impl ModelConfig {
         if data.tag_count().is_some() && !self.0.predicts_tags() {
             return Err(ModelError::HasTags { model: self.card().name });
         }
+        self.afford(&data)?;
         match self.0.fitted(Arc::clone(&data), seed)? {
             Some(fitted) => Ok(fitted),
             None => Ok(Arc::new(Plain { model: self.0.clone(), dim: self.dim(&data)?, data: data.in_double_precision() })),
         }
+    }
+
+    /// Refuses a model of which memory does not hold as many copies as a run makes, before the first is made.
+    fn afford(&self, data: &Examples) -> Result<(), ModelError> {
+        let (dim, bits) = (self.dim(data)?, self.0.precision().bits());
+        let what = || format!("a model of {dim} parameters of {} bytes, {COPIES} times", bits / 8);
+        let model = self.card().name;
+        let bytes = bits / 8;
+        afford(what, &[dim as u64, COPIES], bytes).map_err(|shortage| ModelError::Shortage { model, shortage })
     }
 
     /// Where training starts unless the method says otherwise: zeros for convex models, dice of the seed for networks.
@@ -251,6 +265,14 @@ fn within(data: &Examples, rows: &Range<usize>) -> Result<(), ModelError> {
 /// Why a model cannot be fitted to the data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
+    /// The model does not fit into memory.
+    #[error("model `{model}`: {shortage}: make it smaller, or take a machine with more memory")]
+    Shortage {
+        /// Which model.
+        model: &'static str,
+        /// What it would take.
+        shortage: Shortage,
+    },
     /// The model predicts classes, the data has numbers.
     #[error("model `{model}` needs classes as targets, but the targets are numbers; `ridge` predicts numbers")]
     NeedsClasses {

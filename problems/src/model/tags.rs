@@ -24,7 +24,7 @@ impl Kind for TagModel {
 impl Model for TagModel {
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
         let tags = data.tag_count().ok_or(ModelError::NeedsTags { model: Self::NAME })?;
-        Ok((data.features().cols() + 1) * tags as usize)
+        Ok((data.features().cols() + 1).saturating_mul(tags as usize))
     }
 
     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {

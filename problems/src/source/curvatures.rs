@@ -55,6 +55,7 @@ impl Load for Curvatures {
             let wanted = format!("at least low = {}", self.low);
             return Err(ProblemError::Value { key: "source.high", value: self.high.to_string(), wanted });
         }
+        super::countable_clients(self.clients)?;
         let population = Arc::new(Clients { of: self.clone(), seed: place.seed });
         Ok(Material::Population { population, start: Vector::zeros(1, Precision::F64) })
     }

@@ -15,7 +15,7 @@ use motet_core::{Documented, Kind, Positive, Rng};
 use rand_distr::Gamma;
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable};
+use super::{Load, Material, Place, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -58,6 +58,8 @@ impl Load for GaussianClasses {
             return Err(ProblemError::Value { key: "source.classes", value: "1".into(), wanted: "at least 2 to tell apart".into() });
         }
         affordable(&[("clients", self.clients), ("examples", self.examples), ("features", self.features)])?;
+        affordable(&[("classes", self.classes), ("features", self.features.saturating_add(4))])?;
+        affordable_clients(self.clients)?;
         let [clients, examples, dim, classes] = [self.clients, self.examples, self.features, self.classes].map(|n| n.get() as usize);
         let mut rng = dice::shared(place.seed, Step::Source);
         let means: Vec<Vec<f64>> = (0..classes).map(|_| self.mean(dim, &mut rng)).collect();

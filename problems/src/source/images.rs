@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Kind, NonNegative, Positive, Rng};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable};
+use super::{Load, Material, Place, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -72,6 +72,8 @@ impl Load for SyntheticImages {
             ("side", self.side),
             ("channels", self.channels),
         ])?;
+        affordable(&[("classes", self.classes), ("side", self.side), ("side", self.side), ("channels", self.channels)])?;
+        affordable_clients(self.clients)?;
         let (clients, examples, classes) = (self.clients.get(), self.examples.get(), self.classes.get());
         let cols = (self.side.get() * self.side.get() * self.channels.get()) as usize;
         let shared = self.patterns(&mut dice::shared(place.seed, Step::Source));

@@ -50,6 +50,7 @@ use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::prepare::Field;
+use crate::room::afford;
 use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
 pub use cifar::{Cifar, LabelLevel};
 pub use curvatures::Curvatures;
@@ -185,16 +186,33 @@ pub enum Material {
 /// The most numbers a generator may draw: 16 GiB of them.
 const LARGEST: u64 = 1 << 31;
 
+/// What a client takes beside its examples: its functions, judges, constants, name and row of results.
+const CLIENT_BYTES: u64 = 1024;
+
+/// What a client takes that is made when it is asked for: its place in lists of everyone.
+const COUNTED_BYTES: u64 = 32;
+
 /// Refuses what no memory holds; `sizes` are multiplied.
 pub(crate) fn affordable(sizes: &[(&str, NonZeroU32)]) -> Result<(), ProblemError> {
-    let product = sizes.iter().try_fold(1u64, |product, (_, size)| product.checked_mul(size.get().into()));
-    if product.is_some_and(|product| product <= LARGEST) {
-        return Ok(());
-    }
+    let factors: Vec<u64> = sizes.iter().map(|(_, size)| size.get().into()).collect();
     let join = |by: &str, each: &dyn Fn(&(&str, NonZeroU32)) -> String| sizes.iter().map(each).collect::<Vec<_>>().join(by);
-    let value = join(" x ", &|(_, size)| size.to_string());
-    let wanted = format!("{} may be at most {LARGEST}", join(" x ", &|(name, _)| (*name).to_string()));
-    Err(ProblemError::Value { key: "source", value, wanted })
+    let (names, value) = (join(" x ", &|(name, _)| (*name).to_string()), join(" x ", &|(_, size)| size.to_string()));
+    let product = factors.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+    if product.is_none_or(|product| product > LARGEST) {
+        return Err(ProblemError::Value { key: "source", value, wanted: format!("{names} may be at most {LARGEST}") });
+    }
+    Ok(afford(|| format!("{names} = {value} numbers"), &factors, 8)?)
+}
+
+/// Refuses more clients than memory holds, however little each has.
+pub(crate) fn affordable_clients(clients: NonZeroU32) -> Result<(), ProblemError> {
+    Ok(afford(|| format!("{clients} clients"), &[clients.get().into()], CLIENT_BYTES)?)
+}
+
+/// The same for clients that are made when they are asked for.
+pub(crate) fn countable_clients(clients: Option<NonZeroU32>) -> Result<(), ProblemError> {
+    let count = clients.map_or(0, NonZeroU32::get);
+    Ok(afford(|| format!("a list of {count} clients"), &[count.into()], COUNTED_BYTES)?)
 }
 
 /// Every source there is, in the order of `list`.

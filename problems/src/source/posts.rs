@@ -69,6 +69,7 @@ impl Load for SyntheticPosts {
             return Err(ProblemError::Value { key: "source.words", value: words.to_string(), wanted });
         }
         super::affordable(&[("words", self.words), ("tags", self.tags)])?;
+        super::countable_clients(Some(self.clients))?;
         let mut shared = dice::shared(place.seed, Step::Source);
         let vocabulary = (0..tags * OWN).map(|_| shared.below(words) as u32).collect();
         let population = Arc::new(Users { of: self.clone(), seed: place.seed, vocabulary });

@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Kind, Positive};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable};
+use super::{Load, Material, Place, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -53,7 +53,9 @@ impl Load for Sine {
             return Err(ProblemError::Value { key: "source.tasks", value: format!("[{a}, {phase}]"), wanted });
         }
         let clients = self.counts.iter().fold(0, |sum: u32, count| sum.saturating_add(count.get()));
-        affordable(&[("clients", NonZeroU32::new(clients).unwrap_or(NonZeroU32::MIN)), ("examples", self.examples)])?;
+        let clients = NonZeroU32::new(clients).unwrap_or(NonZeroU32::MIN);
+        affordable(&[("clients", clients), ("examples", self.examples)])?;
+        affordable_clients(clients)?;
         let tasks = self.tasks.iter().zip(&self.counts).flat_map(|(task, count)| (0..count.get()).map(move |_| *task));
         let (mut values, mut numbers, mut keys) = (vec![], vec![], vec![]);
         for (client, (amplitude, phase)) in tasks.enumerate() {

@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Fraction, Kind, NonNegative, Positive, Rng};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable};
+use super::{Load, Material, Place, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -77,6 +77,8 @@ impl Load for Synthetic {
         }
         let (clients, dim) = (self.clients.get() as usize, self.features.get() as usize);
         affordable(&[("clients", self.clients), ("examples", self.examples), ("features", self.features)])?;
+        affordable(&[("classes", self.classes), ("features", self.features)])?;
+        affordable_clients(self.clients)?;
         let rows = clients * self.examples.get() as usize;
         let sizes = power_law_sizes(rows, clients, *self.imbalance, 1);
         let shared = self.directions(&mut dice::shared(place.seed, Step::Source));

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Fraction, Kind};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable};
+use super::{Load, Material, Place, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -57,6 +57,8 @@ const TAKEN: usize = 3;
 impl Load for SyntheticTags {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("clients", self.clients), ("examples", self.examples)])?;
+        affordable(&[("words", self.words), ("tags", self.tags)])?;
+        affordable_clients(self.clients)?;
         let (words, classes) = (self.words.get() as usize, self.tags.get());
         let mut shared = dice::shared(place.seed, Step::Source);
         let vocabulary: Vec<u32> = (0..classes as usize * OWN).map(|_| shared.below(words) as u32).collect();

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Fraction, Kind};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable};
+use super::{Load, Material, Place, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -55,9 +55,17 @@ fn some() -> Fraction {
     Fraction::new(0.3).expect("0.3 is a fraction")
 }
 
+/// Single precision tells apart so many whole numbers.
+const MOST_TOKENS: u32 = 1 << 24;
+
 impl Load for SyntheticText {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("clients", self.clients), ("examples", self.examples), ("length", self.length.saturating_add(1))])?;
+        if self.vocabulary.get() > MOST_TOKENS {
+            let wanted = format!("at most {MOST_TOKENS}: tokens are kept as numbers of 24 bits");
+            return Err(ProblemError::Value { key: "source.vocabulary", value: self.vocabulary.to_string(), wanted });
+        }
+        affordable_clients(self.clients)?;
         let vocabulary = self.vocabulary.get();
         let cols = self.length.get() as usize + 1;
         let mut shared: Vec<u32> = (0..vocabulary).collect();

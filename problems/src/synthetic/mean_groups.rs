@@ -21,7 +21,7 @@ use crate::dice::{self, Step};
 use crate::error::ProblemError;
 use crate::matrix::{Dense, Matrix};
 use crate::model::{MeanEstimation, ModelConfig};
-use crate::source::{Load, Material, Place, affordable};
+use crate::source::{Load, Material, Place, affordable, affordable_clients};
 use crate::synthetic::moving::{Drift, Drifting, Endless, Extra};
 
 /// Estimate a mean among groups of clients with other means; client 0 has extra validation data.
@@ -122,6 +122,7 @@ impl MeanGroups {
         };
         let clients = target_group.saturating_add(self.groups[1]).saturating_add(self.groups[2]);
         let extra = if let Extra::Samples(count) = self.validation { count } else { 0 };
+        affordable_clients(clients)?;
         affordable(&[("groups", clients), ("samples", self.samples.saturating_add(extra)), ("dim", self.dim)])
     }
 

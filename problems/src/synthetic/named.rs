@@ -10,7 +10,7 @@ use super::formula;
 use crate::dataset::Examples;
 use crate::error::ProblemError;
 use crate::model::{Logistic, ModelConfig};
-use crate::source::{Load, Material, Place, affordable};
+use crate::source::{Load, Material, Place, affordable, affordable_clients};
 
 /// Two one-dimensional quadratics with minimisers 1 and 1/2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
@@ -83,6 +83,7 @@ impl Load for Q3 {
 impl Load for Lrs {
     fn load(&self, _place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("clients", self.clients), ("examples", self.examples), ("dim", self.dim)])?;
+        affordable_clients(self.clients)?;
         let [clients, rows, dim] = [self.clients, self.examples, self.dim].map(|size| size.get() as usize);
         let data = Arc::new(Examples::new(formula::lrs_dataset(clients, rows, dim))?);
         let model = ModelConfig::new(Logistic { l2: self.l2, ..Logistic::default() });

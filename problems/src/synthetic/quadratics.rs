@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Quadratic;
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::source::{Load, Material, Place, affordable};
+use crate::source::{Load, Material, Place, affordable, affordable_clients};
 
 /// Random quadratics with chosen constants; the distance between minimisers is chosen too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
@@ -72,6 +72,7 @@ impl Quadratics {
         if most_mu > l {
             return wrong("source.convexity", format!("[{mu}, {most_mu}]"), &format!("must not reach above the least smoothness, {l}"));
         }
+        affordable_clients(self.clients)?;
         affordable(&[("clients", self.clients), ("dim", self.dim), ("dim", self.dim)])
     }
 

@@ -136,18 +136,33 @@ impl ClaimError {
 impl std::error::Error for ClaimError {}
 
 impl fmt::Display for ClaimError {
-    /// The problem, the text, and a line of carets below the place.
+    /// One line: where, the text around the place with the place in brackets, and the problem.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.claim {
-            write!(f, "claim \"{name}\", ")?;
+            write!(f, "claim \"{}\", ", excerpt(name, LONGEST))?;
         }
-        writeln!(f, "column {}: {}", self.column(), self.problem)?;
-        // One visible line, so that the carets stand below what they mean.
-        let shown: String = self.text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        writeln!(f, "  {shown}")?;
-        let width = self.text.get(self.span.clone()).map_or(1, |s| s.chars().count().max(1));
-        write!(f, "  {:indent$}{:^<width$}", "", "", indent = self.column() - 1)
+        let start = self.text.get(..self.span.start).unwrap_or(&self.text);
+        let marked = self.text.get(self.span.clone()).unwrap_or("");
+        let rest = self.text.get(self.span.end..).unwrap_or("");
+        let before: String = start.chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
+        let cut = if before.len() < start.len() { "…" } else { "" };
+        let (before, marked, after) = (excerpt(&before, AROUND), excerpt(marked, LONGEST), excerpt(rest, AROUND));
+        let problem = excerpt(&self.problem.to_string(), LONGEST_PROBLEM);
+        write!(f, "column {}, {cut}{before}>>{marked}<<{after}: {problem}", self.column())
     }
+}
+
+/// Characters of a name, or of the place, that are shown.
+const LONGEST: usize = 60;
+/// Characters that are shown before and behind the place.
+const AROUND: usize = 80;
+/// Characters that are shown of what is wrong; a list of a dozen names fits.
+const LONGEST_PROBLEM: usize = 600;
+
+/// The first so many characters, all of them visible.
+fn excerpt(text: &str, most: usize) -> String {
+    let shown: String = text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if shown.len() < text.len() { shown + "…" } else { shown }
 }
 
 /// "; did you mean `x`?" if a known name is close, otherwise all known names.
@@ -161,6 +176,10 @@ fn hint(name: &str, known: &[String]) -> String {
 
 /// The known name that `name` is probably a misspelling of.
 pub(super) fn nearest<'k>(name: &str, known: &'k [String]) -> Option<&'k String> {
+    // Nobody misspells a name at this length, and the distance takes memory by the product of the lengths.
+    if name.chars().count() > LONGEST {
+        return None;
+    }
     let far = (name.chars().count() / 3).max(1);
     let distance = |other: &String| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
     // One letter is close to every other letter, and says nothing.

@@ -6,12 +6,22 @@ use proptest::prelude::*;
 use crate::made::flix_and_scafflix;
 
 #[test]
-fn the_caret_stands_below_the_mistake() {
+fn the_mistake_is_marked_in_one_line() {
     let error = parse("round_to(flix, gap=1e-6) <= 3").unwrap_err();
-    let expected = "column 1: unknown function `round_to`; did you mean `rounds_to`?\n  round_to(flix, gap=1e-6) <= 3\n  ^^^^^^^^";
+    let expected = "column 1, >>round_to<<(flix, gap=1e-6) <= 3: unknown function `round_to`; did you mean `rounds_to`?";
     assert_eq!(error.to_string(), expected);
     let error = parse("final(flix, gap) <= § 3").unwrap_err();
-    assert_eq!(error.to_string(), "column 21: `§` means nothing here\n  final(flix, gap) <= § 3\n                      ^");
+    assert_eq!(error.to_string(), "column 21, final(flix, gap) <= >>§<< 3: `§` means nothing here");
+    let error = parse("final(flix,\n gap) <= § 3").unwrap_err();
+    assert_eq!(error.to_string(), "column 22, final(flix,  gap) <= >>§<< 3: `§` means nothing here");
+}
+
+#[test]
+fn a_message_is_short_however_long_the_claim_is() {
+    for text in ["x".repeat(100_000), format!("{} < §", "1 + ".repeat(100_000)), format!("final(flix, gap) < \"{}", "é".repeat(70_000))] {
+        let said = parse(&text).unwrap_err().to_string();
+        assert!(said.chars().count() < 1000 && said.lines().count() == 1, "{} characters: {said}", said.len());
+    }
 }
 
 #[test]
