@@ -161,9 +161,15 @@ fn a_kill_between_a_checksum_and_its_file_is_not_damage() {
     let mut writer = Writer::open(folder.path(), Lengths::found(folder.path())).unwrap();
     writer.manifest(&Manifest::default()).unwrap();
     fs::write(folder.path().join(names::MANIFEST), before).unwrap();
+    fs::create_dir(folder.path().join("resume")).unwrap();
+    fs::write(folder.path().join(names::UNFINISHED), "{}").unwrap();
     let found = verify(folder.path()).unwrap();
     assert!(found.is_sound(), "{found:?}");
     assert_eq!(found.behind, [names::MANIFEST]);
+    // An experiment that is done has left nothing behind.
+    fs::remove_file(folder.path().join(names::UNFINISHED)).unwrap();
+    let said = Records::read(folder.path()).unwrap_err().to_string();
+    assert!(said.contains("manifest.json, bytes 0 to 0: is older than its last checksum"), "{said}");
 }
 
 #[test]
