@@ -26,6 +26,8 @@ mod checksums;
 mod digest;
 mod event;
 mod format;
+#[doc(hidden)]
+pub mod kill;
 mod lengths;
 mod manifest;
 mod merits;

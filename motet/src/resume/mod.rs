@@ -25,7 +25,7 @@ use std::io;
 use std::path::Path;
 
 use motet_core::{Reader, Wire};
-use motet_records::{Lengths, RunCard, RunSummary, Stream, replace, sha256};
+use motet_records::{Lengths, RunCard, RunSummary, Stream, kill, replace, sha256};
 use motet_runtime::Checkpoints;
 use serde::{Deserialize, Serialize};
 
@@ -117,6 +117,7 @@ impl Resume {
         let folder = lock.room().to_owned();
         let write = || -> io::Result<Stream> {
             lock.clear()?;
+            kill::point(|| ());
             replace(&folder.join(EXPERIMENT), &serde_json::to_vec(document)?)?;
             Stream::open(&folder.join(FINISHED), 0, 0)
         };
@@ -186,7 +187,9 @@ impl Resume {
     pub(crate) fn end(&self) -> io::Result<()> {
         // First what says that there is something to go on from: a kill in between leaves remains, not half a past.
         fs::remove_file(self.lock.room().join(EXPERIMENT))?;
+        kill::point(|| ());
         self.lock.clear()?;
+        kill::point(|| ());
         self.lock.withdraw();
         Ok(())
     }
