@@ -17,6 +17,7 @@ use clap::{Parser, Subcommand};
 use motet::{Catalogue, Error};
 use verb::{
     BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, ListArgs, PredictArgs, ReportArgs, ReproduceArgs, ResultsArgs, RunArgs,
+    printable,
 };
 
 /// Personalised federated learning: simulate, tune, explain.
@@ -111,5 +112,5 @@ fn complain(error: &Error) {
         }
         cause = inner.source();
     }
-    eprintln!("motet: {text}");
+    eprintln!("motet: {}", printable(&text));
 }

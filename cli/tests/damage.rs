@@ -131,3 +131,24 @@ fn an_unfinished_experiment_is_whole_and_goes_on_only_with_records_as_they_were_
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("cut: checksums.jsonl, bytes 0 to 0: the file is missing"), "{said}");
 }
+
+/// Constants of a problem that are no numbers reach the manifest, and come back.
+#[test]
+fn records_of_problems_without_finite_constants_can_be_read() {
+    let stage = Stage::new();
+    let zero: String = (0..24).map(|k| format!("{} 1:0 2:0 3:0\n", k % 2)).collect();
+    let huge: String = (0..24).map(|k| format!("{} 1:{}e300 2:1e300 3:{k}\n", k % 2, k % 5 - 2)).collect();
+    for (name, rows) in [("zero", zero), ("huge", huge)] {
+        stage.write(&format!("{name}.svm"), &rows);
+        let text = format!(
+            "[problem]\nsource = {{ kind = \"libsvm\", path = \"{name}.svm\" }}\nsplit = {{ kind = \"contiguous\", clients = 3 }}\n\
+             model = {{ kind = \"logistic\" }}\n[run]\nrounds = 4\n[[method]]\nkind = \"diana\"\nalpha = 0.5\n\
+             compressor = {{ kind = \"rand-k\", k = 1 }}\n[[method]]\nkind = \"flix\"\nalpha = 0.5\n"
+        );
+        stage.write(&format!("{name}.toml"), &text);
+        let run = stage.motet(&["run", &format!("{name}.toml"), "--out", name, "--quiet"]);
+        assert!(run.status.code().is_some_and(|code| code < 2), "{}", String::from_utf8_lossy(&run.stderr));
+        assert_eq!(said(&stage, &["report", name]), (Some(0), String::new()));
+        assert_eq!(said(&stage, &["check", name]), (Some(0), String::new()));
+    }
+}
