@@ -20,7 +20,7 @@ fn row(round: u64) -> Row {
 }
 
 /// Everything a folder can hold.
-fn write(folder: &Path) -> Records {
+pub(crate) fn write(folder: &Path) -> Records {
     let mut writer = Writer::open(folder, Lengths::default()).unwrap();
     let manifest = Manifest { experiment: "e".into(), runs: vec![card()], ..Manifest::default() };
     let client = ClientRow { run: 0, client: 0, name: Some("Ada".into()), examples: 7, metrics: row(2).metrics };
@@ -68,7 +68,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(said, "has no model of client 1: there are 2, counted from 0");
 }
 
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut all = vec![];
     for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if entry.is_dir() { all.extend(files(&entry)) } else { all.push(entry) }
