@@ -92,7 +92,7 @@ fn killed(stage: &Stage) -> PathBuf {
     stage.write("long.toml", &text);
     let mut command = Command::new(env!("CARGO_BIN_EXE_motet"));
     command.args(["run", "long.toml", "--out", "cut", "--quiet"]).current_dir(stage.path()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
+    let mut child = command.spawn().expect("the binary runs");
     let folder = stage.path().join("cut");
     let reached = || fs::read(folder.join("checksums.jsonl")).is_ok_and(|b| b.windows(10).filter(|w| w == b"rows.jsonl").count() >= 3);
     for _ in 0..10_000 {
@@ -101,8 +101,8 @@ fn killed(stage: &Stage) -> PathBuf {
         }
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
     assert!(reached(), "there were no checkpoints in ten seconds");
     folder
 }
