@@ -31,6 +31,7 @@ use clap::{Parser, Subcommand};
 use motet::{Catalogue, Error};
 use verb::{
     BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, ListArgs, PredictArgs, ReportArgs, ReproduceArgs, ResultsArgs, RunArgs,
+    printable,
 };
 
 /// Personalised federated learning: simulate, tune, explain.
@@ -125,5 +126,5 @@ fn complain(error: &Error) {
         }
         cause = inner.source();
     }
-    eprintln!("motet: {text}");
+    eprintln!("motet: {}", printable(&text));
 }

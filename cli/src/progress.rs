@@ -8,6 +8,7 @@ use motet::records::RunSummary;
 use motet::{Event, Observer};
 
 use crate::interrupt;
+use crate::verb::printable;
 
 /// Where a run stands. Everything goes to standard error.
 pub(crate) struct Progress {
@@ -29,7 +30,7 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.reset();
             bar.set_length(rounds);
-            bar.set_prefix(format!("{label} seed {seed}"));
+            bar.set_prefix(printable(&format!("{label} seed {seed}")));
             bar.set_message("");
         }
     }
@@ -37,7 +38,7 @@ impl Progress {
     /// What is going on before the first round.
     fn say(&self, what: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(what.to_owned());
+            bar.set_message(printable(what));
         }
     }
 
@@ -67,6 +68,7 @@ impl Progress {
 
     /// Something that stays on the screen.
     fn tell(&self, line: &str) {
+        let line = printable(line);
         match &self.bar {
             Some(bar) => bar.println(line),
             None if self.lines => eprintln!("{line}"),

@@ -90,3 +90,22 @@ fn a_page_about_images_shows_some_of_each_client() {
     stage.json(&["data", "show", "e.toml", "--picture", "who.html"]);
     assert!(!fs::read_to_string(stage.path().join("who.html")).unwrap().contains("<img"));
 }
+
+#[test]
+fn the_name_of_the_list_of_an_import_is_refused_and_names_cannot_steer_a_terminal() {
+    let stage = Stage::new();
+    stage.write("motet-import.json", "{}");
+    let refused = with_data(&stage, &["data", "import", "motet-import.json", "--name", "mine"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("`motet-import.json` is where an import keeps the list of its files"), "{said}");
+    assert!(!stage.path().join("data/mine").exists());
+    fs::create_dir(stage.path().join("visits")).unwrap();
+    stage.write("visits/t.csv", &TABLE.replace("ann", "ann\u{1b}]0;owned\u{7}"));
+    stage.write("e.toml", EXPERIMENT);
+    for format in ["text", "json"] {
+        let shown = stage.motet(&["data", "show", "e.toml", "--format", format]);
+        let text = String::from_utf8(shown.stdout).unwrap();
+        assert!(text.contains("ann") && !text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+    }
+}

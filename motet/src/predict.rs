@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use motet_core::{ClientId, Vector};
 use motet_problems::{Dataset, Examples, Matrix, Preparation, Source, Targets};
-use motet_records::ModelFile;
+use motet_records::{ModelFile, ReadError, WholeFiles, names};
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -23,7 +23,7 @@ pub struct SavedModel {
 impl SavedModel {
     /// Opens `RUN/models/*.safetensors`: the personal model of a client, or the shared one.
     pub fn open(file: &Path, client: Option<u32>) -> Result<Self, Error> {
-        let bytes = fs::read(file).map_err(|e| wrong(file, e))?;
+        let bytes = sound_bytes(file)?;
         let (passport, x) = read(file, &bytes, client)?;
         Ok(Self { file: file.into(), client, passport, x })
     }
@@ -108,9 +108,22 @@ impl SavedModel {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn saved_model(file: &Path, client: Option<u32>) -> Result<Vector, Error> {
-    let bytes = fs::read(file).map_err(|e| wrong(file, e))?;
+    let bytes = sound_bytes(file)?;
     let models = ModelFile::new(&bytes).map_err(|e| wrong(file, e))?;
     models.model(client.map(ClientId)).map_err(|e| wrong(file, e))
+}
+
+/// The bytes of a file of models. If it lies among the models of an experiment, the experiment's checksums tell whether it is
+/// what was written.
+fn sound_bytes(file: &Path) -> Result<Vec<u8>, Error> {
+    let bytes = fs::read(file).map_err(|e| wrong(file, e))?;
+    let full = fs::canonicalize(file).map_err(|e| wrong(file, e))?;
+    let name = full.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(folder) = full.parent().filter(|folder| folder.ends_with(names::MODELS)).and_then(Path::parent) {
+        let damaged = |damage| ReadError::Damaged { folder: folder.into(), damage, others: 0 };
+        WholeFiles::of(folder)?.fit(&format!("{}/{name}", names::MODELS), &bytes).map_err(damaged)?;
+    }
+    Ok(bytes)
 }
 
 /// What the file says about its model, and the model asked for.

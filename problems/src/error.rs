@@ -55,6 +55,12 @@ pub enum ProblemError {
         /// Their name.
         name: String,
     },
+    /// A file of an import is called as the list that is written beside them.
+    #[error("`{name}` is where an import keeps the list of its files: give the file another name")]
+    ReservedName {
+        /// Its name.
+        name: String,
+    },
     /// The file holds no example.
     #[error("{file}: no examples in this file")]
     NoExamples {

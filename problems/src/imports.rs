@@ -36,6 +36,9 @@ pub fn import(files: &[PathBuf], name: &str, data: &Path) -> Result<Vec<Input>, 
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(ProblemError::SameName { name: pair[0].clone() });
     }
+    if let Some(taken) = names.iter().find(|name| name.eq_ignore_ascii_case(LIST)) {
+        return Err(ProblemError::ReservedName { name: taken.clone() });
+    }
     // Made elsewhere and moved when it is whole: a name is either there with all its files or not at all.
     let partial = data.join(format!(".{name}.partial"));
     let made = copy_all(files, &partial).and_then(|list| {

@@ -49,7 +49,8 @@ impl Checksums {
         let mut lines = parse(&text).into_iter().flatten().collect::<Vec<_>>();
         let mut covered = Lengths::default();
         lines.retain(|line| {
-            let Some(from) = line.from else { return true };
+            // A whole file that is not there was about to be written when a kill came: it will have a line again.
+            let Some(from) = line.from else { return folder.join(&line.file).exists() };
             let Some((_, length)) = lengths.named().into_iter().find(|(name, _)| *name == line.file) else { return false };
             let reached = covered.of_mut(&line.file);
             let keeps = line.to <= length && *reached == from && line.to > from;

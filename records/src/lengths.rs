@@ -36,6 +36,11 @@ impl Lengths {
         self.named().iter().zip(found.named()).all(|((_, mine), (_, theirs))| *mine <= theirs)
     }
 
+    /// That of the growing file with this name; none if it is no such file.
+    pub fn of(&self, name: &str) -> Option<u64> {
+        self.named().into_iter().find(|(named, _)| *named == name).map(|(_, length)| length)
+    }
+
     /// That of the file with this name; of the events for any other.
     pub(crate) fn of_mut(&mut self, name: &str) -> &mut u64 {
         match name {

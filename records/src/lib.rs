@@ -26,6 +26,8 @@ mod checksums;
 mod digest;
 mod event;
 mod format;
+#[doc(hidden)]
+pub mod kill;
 mod lengths;
 mod manifest;
 mod merits;
@@ -54,5 +56,5 @@ pub use stream::Stream;
 pub use summary::{ClientRow, RunSummary, Status, Summary, Verdict};
 pub use tuning::{Trial, Tried, Tuning};
 pub use utc::{NotATime, Utc};
-pub use verify::{Damage, Span, Verification, verify};
+pub use verify::{Damage, Span, Verification, WholeFiles, verify};
 pub use writer::{WriteError, Writer};

@@ -21,6 +21,9 @@ pub const EXPERIMENT: &str = "experiment.toml";
 /// The folder of final models.
 pub const MODELS: &str = "models";
 
+/// Is there as long as the experiment is not done.
+pub const UNFINISHED: &str = "resume/experiment.json";
+
 /// Files that only grow.
 pub const STREAMS: [&str; 4] = [ROWS, CLIENTS, MERITS, EVENTS];
 /// Files that are replaced as a whole.

@@ -14,6 +14,7 @@ use crate::format::Format;
 use crate::manifest::Manifest;
 use crate::models::{ModelError, Models};
 use crate::summary::{ClientRow, Summary};
+use crate::verify::{Damage, WholeFiles, verify_records};
 use crate::{merits, names};
 
 /// Everything an experiment left.
@@ -55,6 +56,16 @@ pub enum ReadError {
         /// The format it was written in.
         format: Format,
     },
+    /// Not what was written.
+    #[error("{}: {damage}{}; `motet check {}` names all that is damaged", folder.display(), more(*others), folder.display())]
+    Damaged {
+        /// The experiment's folder.
+        folder: PathBuf,
+        /// The first damage.
+        damage: Damage,
+        /// How many more there are.
+        others: usize,
+    },
     /// Not what a run leaves.
     #[error("{}, line {line}: {source}", path.display())]
     Content {
@@ -83,6 +94,24 @@ pub enum ReadError {
     },
 }
 
+fn more(others: usize) -> String {
+    if others == 0 { String::new() } else { format!(", and {others} more") }
+}
+
+impl ReadError {
+    /// The file it is about.
+    pub fn file(&self) -> PathBuf {
+        match self {
+            ReadError::File { path, .. }
+            | ReadError::Newer { path, .. }
+            | ReadError::Content { path, .. }
+            | ReadError::Ledger { path, .. }
+            | ReadError::Model { path, .. } => path.clone(),
+            ReadError::Damaged { folder, damage, .. } => folder.join(&damage.span.file),
+        }
+    }
+}
+
 impl Manifest {
     /// Reads the manifest of a folder, of any format that this program knows.
     pub fn read(folder: &Path) -> Result<Self, ReadError> {
@@ -105,9 +134,14 @@ impl Manifest {
 
 impl Records {
     /// Reads the folder of an experiment. `summary.json`, `clients.jsonl`, `merits.bin` and `events.jsonl` may be missing; a
-    /// last line without its newline was being written when the run died and is dropped.
+    /// last line without its newline was being written when the run died and is dropped. What is not as it was written is an error:
+    /// records are verified before they are read.
     pub fn read(folder: &Path) -> Result<Self, ReadError> {
-        let manifest = Manifest::read(folder)?;
+        let manifest = Manifest::read(folder);
+        if !matches!(manifest, Err(ReadError::Newer { .. })) {
+            verify_records(folder)?.undamaged(folder)?;
+        }
+        let manifest = manifest?;
         let summary = optional(read_json(&folder.join(names::SUMMARY)))?;
         let rows = read_lines(&folder.join(names::ROWS))?;
         let clients = optional(read_lines(&folder.join(names::CLIENTS)))?.unwrap_or_default();
@@ -116,13 +150,20 @@ impl Records {
         Ok(Self { manifest, summary, rows, clients, merits, events, models: vec![] })
     }
 
-    /// Reads the models of a folder, of those runs that left any.
+    /// Reads the models of a folder, of those runs that left any; those that are not as they were written are an error.
     pub fn read_models(&mut self, folder: &Path) -> Result<(), ReadError> {
         self.models.clear();
+        let checksums = WholeFiles::of(folder)?;
+        let damaged = |damage| ReadError::Damaged { folder: folder.into(), damage, others: 0 };
         for card in &self.manifest.runs {
-            let path = folder.join(names::model(card));
+            let name = names::model(card);
+            let path = folder.join(&name);
             let read = fs::read(&path).map_err(|source| ReadError::File { path: path.clone(), source });
-            let Some(bytes) = optional(read)? else { continue };
+            let Some(bytes) = optional(read)? else {
+                checksums.may_be_missing(folder, &name).map_err(damaged)?;
+                continue;
+            };
+            checksums.fit(&name, &bytes).map_err(damaged)?;
             let models = Models::decode(card.run, &bytes).map_err(|source| ReadError::Model { path, source })?;
             self.models.push(Arc::new(models));
         }

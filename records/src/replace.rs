@@ -4,14 +4,20 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::kill;
+
 /// Written beside, made durable, and renamed: a reader finds the old file or the new one, never half of it.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let write = || -> io::Result<()> {
         let mut file = File::create(&beside)?;
+        kill::point(|| {
+            let _ = file.write_all(&bytes[..bytes.len() / 2]);
+        });
         file.write_all(bytes)?;
         file.sync_all()?;
+        kill::point(|| ());
         fs::rename(&beside, path)
     };
     write().inspect_err(|_| {

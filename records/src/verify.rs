@@ -8,25 +8,43 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::checksums::{Checksum, parse};
-use crate::digest::hexadecimal;
+use crate::digest::{hexadecimal, sha256};
+use crate::format::Format;
+use crate::lengths::Lengths;
+use crate::manifest::Manifest;
 use crate::names;
 use crate::read::ReadError;
 
 /// What the checksums of a folder say about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// What is not as it was written.
+    /// What is not as it was written. Where the experiment is done, that is also what has no checksum.
     pub damaged: Vec<Damage>,
     /// What no checksum speaks of: all of a folder of format 1, or what was written last before a kill.
     pub uncovered: Vec<Span>,
     /// Whole files as they were before the last time they were to be replaced: a kill came between.
     pub behind: Vec<String>,
+    /// How much of each growing file has checksums, whether they fit or not.
+    pub covered: Lengths,
 }
 
 impl Verification {
     /// Is everything there covered by a checksum, and as it was written?
     pub fn is_sound(&self) -> bool {
         self.damaged.is_empty() && self.uncovered.is_empty()
+    }
+
+    /// An error that names the first damage, if there is any.
+    pub fn undamaged(self, folder: &Path) -> Result<(), ReadError> {
+        let others = self.damaged.len().saturating_sub(1);
+        match self.damaged.into_iter().next() {
+            Some(damage) => Err(ReadError::Damaged { folder: folder.into(), damage, others }),
+            None => Ok(()),
+        }
+    }
+
+    fn damage(&mut self, span: Span, reason: impl Into<String>) {
+        self.damaged.push(Damage { span, reason: reason.into() });
     }
 }
 
@@ -43,9 +61,9 @@ pub struct Span {
 
 /// A part of a file that is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}, bytes {} to {}: {reason}", span.file, span.from, span.to)]
+#[error("{}, bytes {} to {}: {reason}", span.file.escape_debug(), span.from, span.to)]
 pub struct Damage {
-    /// Where in the text it stands.
+    /// Which part.
     pub span: Span,
     /// What is wrong.
     pub reason: String,
@@ -53,36 +71,129 @@ pub struct Damage {
 
 /// Compares every file of a folder with its checksums. An error means that something could not be read at all.
 pub fn verify(folder: &Path) -> Result<Verification, ReadError> {
-    let mut found = Verification::default();
+    verify_where(folder, |_| true)
+}
+
+/// The same for the records without final models, which may be large and are verified when they are read.
+pub(crate) fn verify_records(folder: &Path) -> Result<Verification, ReadError> {
+    verify_where(folder, |name| !name.starts_with(names::MODELS))
+}
+
+/// Compares those files whose names are `wanted`.
+fn verify_where(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Verification, ReadError> {
+    let mut text = read_lines(folder)?;
+    // Somebody may be writing here: what does not fit is looked at again if there are new lines.
+    for _ in 0..TRIES {
+        let found = compare(folder, text.as_deref(), &wanted)?;
+        if found.damaged.is_empty() {
+            return Ok(found);
+        }
+        let again = read_lines(folder)?;
+        if again == text {
+            return Ok(found);
+        }
+        text = again;
+    }
+    compare(folder, text.as_deref(), &wanted)
+}
+
+/// A folder that is written to is looked at so many times.
+const TRIES: usize = 20;
+
+/// The file of checksums; none if there is none.
+fn read_lines(folder: &Path) -> Result<Option<Vec<u8>>, ReadError> {
     let path = folder.join(names::CHECKSUMS);
-    let unreadable = |path: &Path| {
-        let path = path.to_path_buf();
-        move |source| ReadError::File { path: path.clone(), source }
-    };
-    let text = match fs::read(&path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => vec![],
-        read => read.map_err(unreadable(&path))?,
-    };
+    match fs::read(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).map_err(|source| ReadError::File { path, source }),
+    }
+}
+
+fn compare(folder: &Path, text: Option<&[u8]>, wanted: &impl Fn(&str) -> bool) -> Result<Verification, ReadError> {
+    let mut found = Verification::default();
     let mut lines: BTreeMap<String, Vec<Checksum>> = BTreeMap::new();
-    let mut at = 0;
-    for (line, length) in parse(&text).into_iter().zip(text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::len)) {
+    let (mut at, bytes) = (0, text.unwrap_or_default());
+    for (line, length) in parse(bytes).into_iter().zip(bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::len)) {
         let span = Span { file: names::CHECKSUMS.into(), from: at, to: at + length as u64 };
         at = span.to;
         match line {
             Ok(line) if is_ours(&line.file) => lines.entry(line.file.clone()).or_default().push(line),
-            Ok(line) => found.damaged.push(Damage { span, reason: format!("\"{}\" is no file of records", line.file.escape_default()) }),
-            Err(e) => found.damaged.push(Damage { span, reason: format!("not a checksum: {e}") }),
+            Ok(line) => found.damage(span, format!("\"{}\" is no file of records", line.file.escape_default())),
+            Err(e) => found.damage(span, format!("not a checksum: {e}")),
         }
     }
-    for name in present(folder).map_err(unreadable(folder))? {
+    let unreadable = |path: &Path, source| ReadError::File { path: path.into(), source };
+    for name in present(folder).map_err(|e| unreadable(folder, e))? {
         lines.entry(name).or_default();
     }
-    for (name, lines) in lines {
+    let ended = lines.contains_key(names::SUMMARY) && !folder.join(names::UNFINISHED).exists();
+    for (name, lines) in lines.into_iter().filter(|(name, _)| wanted(name)) {
         let path = folder.join(&name);
-        check(&path, &name, &lines, &mut found).map_err(unreadable(&path))?;
+        check(&path, &name, &lines, ended, &mut found).map_err(|e| unreadable(&path, e))?;
+    }
+    let manifest = Manifest::read(folder).ok();
+    if text.is_none() {
+        // The first format had none.
+        if manifest.is_some_and(|manifest| manifest.format > Format::first()) {
+            found.damage(Span { file: names::CHECKSUMS.into(), from: 0, to: 0 }, MISSING);
+        }
+    } else if ended {
+        close(manifest.as_ref(), &mut found);
     }
     Ok(found)
 }
+
+/// An experiment that is done has a checksum for everything: what has none was changed. A file among the models that is no run's
+/// is somebody else's.
+fn close(manifest: Option<&Manifest>, found: &mut Verification) {
+    let models: Vec<String> = manifest.iter().flat_map(|manifest| &manifest.runs).map(names::model).collect();
+    for span in found.uncovered.clone() {
+        if !span.file.starts_with(names::MODELS) || models.contains(&span.file) {
+            found.damage(span, "has no checksum");
+        }
+    }
+    for file in std::mem::take(&mut found.behind) {
+        found.damage(Span { file, from: 0, to: 0 }, "is older than its last checksum");
+    }
+}
+
+/// The checksums of a folder's whole files, to compare bytes with that were read already.
+#[derive(Debug)]
+pub struct WholeFiles {
+    lines: Vec<Checksum>,
+}
+
+impl WholeFiles {
+    /// Those of a folder; none if it has no checksums.
+    pub fn of(folder: &Path) -> Result<Self, ReadError> {
+        let text = read_lines(folder)?.unwrap_or_default();
+        Ok(Self { lines: parse(&text).into_iter().flatten().filter(|line| line.from.is_none()).collect() })
+    }
+
+    /// Are these the bytes that were written to a file? Yes if no checksum speaks of it.
+    pub fn fit(&self, file: &str, bytes: &[u8]) -> Result<(), Damage> {
+        let (length, now) = (bytes.len() as u64, sha256(bytes));
+        if !self.know(file) || self.lines.iter().any(|line| line.file == file && line.to == length && line.sha256 == now) {
+            return Ok(());
+        }
+        Err(Damage { span: Span { file: file.into(), from: 0, to: length }, reason: CHANGED.into() })
+    }
+
+    /// Is a file rightly not there? Not if it has a checksum and the experiment is done.
+    pub(crate) fn may_be_missing(&self, folder: &Path, file: &str) -> Result<(), Damage> {
+        if self.know(file) && !folder.join(names::UNFINISHED).exists() {
+            return Err(Damage { span: Span { file: file.into(), from: 0, to: 0 }, reason: MISSING.into() });
+        }
+        Ok(())
+    }
+
+    fn know(&self, file: &str) -> bool {
+        self.lines.iter().any(|line| line.file == file)
+    }
+}
+
+const CHANGED: &str = "is not what was written";
+const MISSING: &str = "the file is missing";
 
 /// A name of ours, and not a way out of the folder.
 fn is_ours(name: &str) -> bool {
@@ -100,28 +211,41 @@ fn present(folder: &Path) -> io::Result<Vec<String>> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         entries => {
             for entry in entries? {
-                files.push(format!("{}/{}", names::MODELS, entry?.file_name().to_string_lossy()));
+                let entry = entry?;
+                // A folder in there is none of ours.
+                if entry.file_type()?.is_file() {
+                    files.push(format!("{}/{}", names::MODELS, entry.file_name().to_string_lossy()));
+                }
             }
         }
     }
     Ok(files)
 }
 
-fn check(path: &Path, name: &str, lines: &[Checksum], found: &mut Verification) -> io::Result<()> {
+fn check(path: &Path, name: &str, lines: &[Checksum], ended: bool, found: &mut Verification) -> io::Result<()> {
     let span = |from, to| Span { file: name.to_owned(), from, to };
-    let damaged = |from, to, reason: &str| Damage { span: span(from, to), reason: reason.into() };
-    let mut file = match File::open(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            let to = lines.iter().map(|line| line.to).max().unwrap_or(0);
-            found.damaged.push(damaged(0, to, "the file is missing"));
+    let grows = names::STREAMS.contains(&name);
+    let about = match fs::metadata(path) {
+        // A kill came between its first line and the file itself.
+        Err(e) if e.kind() == io::ErrorKind::NotFound && !grows && !ended && lines.len() == 1 => {
+            found.behind.push(name.to_owned());
             return Ok(());
         }
-        open => open?,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            found.damage(span(0, lines.iter().map(|line| line.to).max().unwrap_or(0)), MISSING);
+            return Ok(());
+        }
+        about => about?,
     };
-    let length = file.metadata()?.len();
-    let grows = names::STREAMS.contains(&name);
+    let length = about.len();
+    if !about.is_file() {
+        // Opening a pipe would wait for somebody to write to it.
+        found.damage(span(0, 0), "is no file");
+        return Ok(());
+    }
+    let mut file = File::open(path)?;
     if lines.iter().any(|line| line.from.is_some() != grows) {
-        found.damaged.push(damaged(0, length, "its checksums are of another kind of file"));
+        found.damage(span(0, length), "its checksums are of another kind of file");
         return Ok(());
     }
     if !grows {
@@ -130,7 +254,7 @@ fn check(path: &Path, name: &str, lines: &[Checksum], found: &mut Verification) 
             _ if lines.is_empty() => found.uncovered.push(span(0, length)),
             Some(last) if last + 1 == lines.len() => {}
             Some(_) => found.behind.push(name.to_owned()),
-            None => found.damaged.push(damaged(0, length, "is not what was written")),
+            None => found.damage(span(0, length), CHANGED),
         }
         return Ok(());
     }
@@ -138,17 +262,18 @@ fn check(path: &Path, name: &str, lines: &[Checksum], found: &mut Verification) 
     for line in lines {
         let from = line.from.unwrap_or(0);
         if from != reached || line.to <= from {
-            found.damaged.push(damaged(reached, line.to, "its checksums do not follow on each other"));
+            found.damage(span(reached, line.to), "its checksums do not follow on each other");
             return Ok(());
         }
         if line.to > length {
-            found.damaged.push(damaged(from, line.to, "the file ends before that"));
+            found.damage(span(from, line.to), "the file ends before that");
             return Ok(());
         }
         if hash(&mut file, from, line.to)? != line.sha256 {
-            found.damaged.push(damaged(from, line.to, "is not what was written"));
+            found.damage(span(from, line.to), CHANGED);
         }
         reached = line.to;
+        *found.covered.of_mut(name) = reached;
     }
     if reached < length {
         found.uncovered.push(span(reached, length));

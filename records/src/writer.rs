@@ -128,13 +128,14 @@ impl Writer {
             .into_iter()
             .flatten()
             .try_for_each(|stream| stream.sync().map(|_| ()))?;
+        // Whoever goes on from these lengths wants to know that the records up to there are as they were.
+        self.checksums.sync()?;
         Ok(lengths)
     }
 
     /// The experiment is done: makes everything durable, checksums included.
     pub fn close(&mut self) -> Result<(), WriteError> {
-        let done = self.sync().and_then(|_| self.checksums.sync());
-        done.map_err(|source| WriteError { path: self.folder.join(names::CHECKSUMS), source })
+        self.sync().map(|_| ()).map_err(|source| WriteError { path: self.folder.join(names::CHECKSUMS), source })
     }
 
     /// The line goes before the file: should a kill come between, the file is the one of the line before.

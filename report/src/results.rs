@@ -9,8 +9,8 @@ use crate::figures;
 use crate::render::File;
 use crate::{Comparison, number};
 
-/// The page `<name>.md` as Markdown, and one picture for each experiment under `<name>/`.
-pub fn results(experiments: &[(String, Records)], name: &str) -> Vec<File> {
+/// The page `<page>.md` as Markdown, and one picture for each experiment under `<page>/`.
+pub fn results(experiments: &[(String, Records)], page: &str) -> Vec<File> {
     let mut text = String::from("# Results\n\n");
     let verdicts = || experiments.iter().flat_map(|(_, records)| claims(records));
     let (held, all) = (verdicts().filter(|v| v.holds).count(), verdicts().count());
@@ -29,11 +29,11 @@ pub fn results(experiments: &[(String, Records)], name: &str) -> Vec<File> {
     let mut files = vec![];
     for (title, records) in experiments {
         let picture = first_picture(title, records);
-        let path = picture.as_ref().map(|_| format!("{name}/{}.svg", anchor(title)));
+        let path = picture.as_ref().map(|_| format!("{page}/{}.svg", anchor(title)));
         section(&mut text, title, records, path.as_deref());
         files.extend(picture.zip(path).map(|(content, name)| File { name, content }));
     }
-    files.insert(0, File { name: format!("{name}.md"), content: text });
+    files.insert(0, File { name: format!("{page}.md"), content: text });
     files
 }
 
@@ -47,29 +47,39 @@ fn contents(text: &mut String, experiments: &[(String, Records)]) {
         let claims = claims(records);
         let held = claims.iter().filter(|v| v.holds).count();
         let negative = claims.iter().filter(|v| !v.holds && v.status == Status::May).count();
-        let entries = words(&records.manifest.resolved["entries"]).join(", ");
+        let entries = cell(&name(&words(&records.manifest.resolved["entries"]).join(", ")));
         let failed = claims.len() - held - negative;
-        let _ = writeln!(text, "| [{}](#{}) | {entries} | {} | {held} | {negative} | {failed} |", cell(title), anchor(title), claims.len());
+        let _ = writeln!(
+            text,
+            "| [{}](#{}) | {entries} | {} | {held} | {negative} | {failed} |",
+            cell(&name(title)),
+            anchor(title),
+            claims.len()
+        );
     }
     text.push('\n');
 }
 
 fn section(text: &mut String, title: &str, records: &Records, picture: Option<&str>) {
     let manifest = &records.manifest;
-    let _ = writeln!(text, "## {title}\n");
+    let _ = writeln!(text, "## {}\n", name(title));
     if let Some(about) = manifest.resolved["about"].as_str() {
-        let _ = writeln!(text, "{about}.\n");
+        let _ = writeln!(text, "{}.\n", prose(about));
     }
     let mut data: Vec<String> = vec![];
     for problem in &manifest.problems {
-        let line =
-            format!("{}; {} clients, {} training examples, {} parameters", problem.about, problem.clients, problem.examples, problem.dim);
+        let line = format!(
+            "{}; {} clients, {} training examples, {} parameters",
+            prose(&problem.about),
+            problem.clients,
+            problem.examples,
+            problem.dim
+        );
         if !data.contains(&line) {
             data.push(line);
         }
     }
-    let files: Vec<String> =
-        manifest.inputs.iter().map(|i| format!("`{}` (sha256 {}…)", i.name, &i.sha256[..i.sha256.len().min(12)])).collect();
+    let files: Vec<String> = manifest.inputs.iter().map(|i| format!("{} (sha256 {}…)", code(&i.name), prose(&short(&i.sha256)))).collect();
     let _ = writeln!(
         text,
         "- **Data:** {}{}",
@@ -87,11 +97,11 @@ fn section(text: &mut String, title: &str, records: &Records, picture: Option<&s
     let deviations = words(&manifest.resolved["deviations"]);
     match deviations.is_empty() {
         true => text.push_str("- **Deviations from the paper:** none stated.\n"),
-        false => deviations.iter().for_each(|d| text.push_str(&format!("- **Deviation from the paper:** {d}\n"))),
+        false => deviations.iter().for_each(|d| text.push_str(&format!("- **Deviation from the paper:** {}\n", prose(d)))),
     }
     text.push('\n');
     if let Some(path) = picture {
-        let _ = writeln!(text, "![{title}]({path})\n");
+        let _ = writeln!(text, "![{}]({path})\n", name(title));
     }
     if claims(records).is_empty() {
         return;
@@ -105,12 +115,12 @@ fn section(text: &mut String, title: &str, records: &Records, picture: Option<&s
             (false, Status::Must) => "**fails**",
             (false, Status::May) => "negative",
         };
-        let reason = verdict.reason.as_ref().filter(|_| !verdict.holds).map_or(String::new(), |r| format!(": {}", cell(r)));
+        let reason = verdict.reason.as_ref().filter(|_| !verdict.holds).map_or(String::new(), |r| format!(": {}", cell(&prose(r))));
         let _ = writeln!(
             text,
-            "| {} | `{}` | {} | {} | {word}{reason} |",
-            cell(&verdict.claim),
-            verdict.text.replace('|', "\\|"),
+            "| {} | {} | {} | {} | {word}{reason} |",
+            cell(&name(&verdict.claim)),
+            code(&verdict.text).replace('|', "\\|"),
             value(verdict.value),
             value(verdict.bound)
         );
@@ -138,13 +148,80 @@ fn words(value: &Value) -> Vec<String> {
     }
 }
 
+/// What people wrote in Markdown, in one line and without HTML: records may come from anywhere.
+fn prose(text: &str) -> String {
+    text.replace(char::is_control, " ").replace('&', "&amp;").replace('<', "&lt;")
+}
+
+/// A name: in one line, without HTML and without links.
+fn name(text: &str) -> String {
+    prose(text).replace('[', "\\[").replace(']', "\\]")
+}
+
+/// Text as it is, in one line. More backticks around it than there are in it.
+fn code(text: &str) -> String {
+    let text = text.replace(char::is_control, " ");
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    if longest == 0 { format!("{fence}{text}{fence}") } else { format!("{fence} {text} {fence}") }
+}
+
+/// The first digits of a hash.
+fn short(hash: &str) -> String {
+    hash.chars().take(12).collect()
+}
+
 /// Safe inside a cell of a Markdown table.
 fn cell(text: &str) -> String {
-    text.replace('\n', " ").replace('|', "\\|").replace('<', "&lt;")
+    text.replace('|', "\\|")
 }
 
 /// As Markdown renderers name a heading.
 fn anchor(title: &str) -> String {
     let kept = title.to_lowercase().replace(' ', "-");
     kept.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use motet_records::{Input, Manifest, ProblemCard, Summary};
+
+    use super::*;
+
+    #[test]
+    fn nothing_in_records_becomes_html_or_leaves_its_cell() {
+        let bad = "<script>alert(1)</script> | `x` [y](z)\n# top";
+        let claim = Verdict {
+            claim: bad.into(),
+            text: bad.into(),
+            holds: false,
+            value: None,
+            bound: None,
+            status: Status::Must,
+            reason: Some(bad.into()),
+        };
+        let manifest = Manifest {
+            experiment: bad.into(),
+            resolved: serde_json::json!({ "about": bad, "entries": [bad], "deviations": [bad] }),
+            inputs: vec![Input { name: bad.into(), bytes: 1, sha256: "ä".repeat(40) }],
+            problems: vec![ProblemCard { about: bad.into(), ..ProblemCard::default() }],
+            ..Manifest::default()
+        };
+        let summary = Summary { claims: vec![claim], ..Summary::default() };
+        let records = Records { manifest, summary: Some(summary), ..Records::default() };
+        let page = &results(&[(bad.into(), records)], "page")[0].content;
+        // Inside of code everything is text.
+        let fenced = "`` <script>alert(1)</script> | `x` [y](z) # top ``";
+        let fences = [fenced.to_owned(), fenced.replace('|', "\\|")];
+        let outside = fences.iter().fold(page.clone(), |text, fence| text.replace(fence.as_str(), ""));
+        assert!(page.len() > outside.len() && !outside.contains("<script"), "{outside}");
+        assert!(!page.contains("\n# top"), "{page}");
+        let table = page.lines().find(|line| line.contains("**fails**")).unwrap_or_default();
+        assert_eq!(table.replace("\\|", "").matches('|').count(), 6, "{table}");
+    }
+
+    #[test]
+    fn code_has_more_backticks_around_it_than_in_it() {
+        assert_eq!((code("a < b"), code("a ``` b")), ("`a < b`".into(), "```` a ``` b ````".into()));
+    }
 }

@@ -8,6 +8,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::kill;
+
 /// A folder of checkpoints.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
@@ -54,9 +56,14 @@ impl Checkpoints {
         let (path, beside) = (self.path(number), self.folder.join("new"));
         let mut file = File::create(&beside)?;
         file.write_all(&head(number, body))?;
+        kill::point(|| {
+            let _ = file.write_all(&body[..body.len() / 2]);
+        });
         file.write_all(body)?;
         file.sync_all()?;
+        kill::point(|| ());
         fs::rename(&beside, &path)?;
+        kill::point(|| ());
         // The name itself must survive: a folder is durable when it is synced.
         File::open(&self.folder)?.sync_all()?;
         let mut numbers = self.numbers()?;

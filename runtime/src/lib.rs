@@ -35,6 +35,8 @@ mod checkpoints;
 mod deployed;
 mod devices;
 mod inline;
+#[doc(hidden)]
+pub mod kill;
 mod lossy;
 mod pool;
 mod store;

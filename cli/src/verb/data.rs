@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use motet::problems::{Album, ClientSummary, DataSummary, Folders, Snapshot, data_files, data_folder};
 use serde_json::json;
 
-use super::console::Console;
+use super::console::{Console, one_line};
 use super::run::HowArgs;
 use motet::Error;
 use motet::bundled::Bundled;
@@ -66,7 +66,7 @@ fn list(console: Console<'_>) -> Result<bool, Error> {
     }
     let files = data_files(&folder).map_err(|source| Error::Unknown(format!("{}: {source}", folder.display())))?;
     console.result(&json!(files), || {
-        let lines = files.iter().map(|f| format!("{:>12}  {}", f.bytes, f.path.display()));
+        let lines = files.iter().map(|f| format!("{:>12}  {}", f.bytes, one_line(&f.path.display().to_string())));
         format!("{}\n{}", folder.display(), lines.collect::<Vec<_>>().join("\n"))
     });
     Ok(true)
@@ -82,7 +82,7 @@ fn import(files: &[PathBuf], name: &str, console: Console<'_>) -> Result<bool, E
     }
     let imported = motet::problems::import(files, name, &folder).map_err(|cause| Error::Unknown(cause.to_string()))?;
     console.result(&json!({ "folder": folder.join(name).display().to_string(), "files": imported }), || {
-        let lines = imported.iter().map(|f| format!("{:>12}  {}  {name}/{}", f.bytes, f.sha256, f.name));
+        let lines = imported.iter().map(|f| format!("{:>12}  {}  {name}/{}", f.bytes, f.sha256, one_line(&f.name)));
         lines.collect::<Vec<_>>().join("\n")
     });
     Ok(true)
@@ -170,7 +170,7 @@ fn page(census: &DataSummary) -> String {
     let most = census.clients.iter().flat_map(|c| &c.labels).copied().max().unwrap_or(1).max(1);
     for (k, client) in census.clients.iter().enumerate().take(LISTED) {
         let labels = histogram(&client.labels, most);
-        let name = client.name.as_ref().map_or_else(String::new, |name| format!("  {name}"));
+        let name = client.name.as_ref().map_or_else(String::new, |name| format!("  {}", one_line(name)));
         text.push_str(&format!("  {k:>6}  {:>6}  {:>10}  {:>6}  {labels}{name}\n", client.train, client.validation, client.test));
     }
     if census.clients.len() > LISTED {

@@ -14,7 +14,7 @@ mod run;
 
 pub(crate) use bench::BenchArgs;
 pub(crate) use check::CheckArgs;
-pub(crate) use console::{Console, Format};
+pub(crate) use console::{Console, Format, printable};
 pub(crate) use data::DataArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use list::ListArgs;

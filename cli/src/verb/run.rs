@@ -62,6 +62,11 @@ impl HowArgs {
         Experiment::of(document, console.catalogue)
     }
 
+    /// Is anything to be changed?
+    pub(super) fn is_given(&self) -> bool {
+        !self.set.is_empty() || self.seed.is_some() || self.threads.is_some() || self.out.is_some() || self.overwrite
+    }
+
     pub(super) fn pool(&self) -> Arc<Pool> {
         pool(self.threads)
     }

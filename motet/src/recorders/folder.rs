@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{Merit, Row};
-use motet_records::{ClientRow, Event, Lengths, Manifest, Models, Records, RunCard, RunSummary, Summary, Writer, names, slug};
+use motet_records::{
+    ClientRow, Damage, Event, Lengths, Manifest, Models, ReadError, Records, RunCard, RunSummary, Summary, Verification, WholeFiles,
+    Writer, names, slug, verify,
+};
 
 use super::Recorder;
 use crate::config::Document;
@@ -82,15 +85,30 @@ impl Folder {
         sweep(folder);
     }
 
-    /// Opens the folder of an experiment that was begun and not finished, if it is the one of this manifest; what happened
-    /// to it is told to `say`.
+    /// Opens the folder of an experiment that was begun and not finished, if it is the one of this manifest and its records are as
+    /// they were written; what happened to it is told to `say`.
     pub fn resume(folder: &Path, manifest: &Manifest, say: &dyn Fn(&str)) -> Result<Self, Error> {
+        // A damaged manifest would look like another experiment.
+        if let Ok(bytes) = fs::read(folder.join(names::MANIFEST)) {
+            let damaged = |damage| ReadError::Damaged { folder: folder.into(), damage, others: 0 };
+            WholeFiles::of(folder)?.fit(names::MANIFEST, &bytes).map_err(damaged)?;
+        }
         compare(folder, manifest)?;
         let lock = Lock::take(folder)?;
         // Whoever held the lock until now may have gone on.
         compare(folder, manifest)?;
-        let (resume, standing) = Resume::find(folder, lock, say)?;
-        let mut output = Self::open(folder, resume, standing.lengths())?;
+        let document = Resume::document(folder)?;
+        let found = verify(folder)?;
+        let (resume, standing) = Resume::find(folder, lock, &found.covered, say)?;
+        let lengths = standing.lengths();
+        // What was written after the moment that is gone back to is cut off, damaged or not.
+        let stays = |damage: &Damage| lengths.of(&damage.span.file).is_none_or(|length| damage.span.from < length);
+        Verification { damaged: found.damaged.into_iter().filter(stays).collect(), ..found }.undamaged(folder)?;
+        let mut output = Self::open(folder, resume, lengths)?;
+        // Killed before its first file was there.
+        if !folder.join(names::EXPERIMENT).exists() {
+            output.writer.experiment(&document.text)?;
+        }
         // Killed before anything was planned.
         if folder.join(names::MANIFEST).exists() {
             let records = Records::read(folder)?;

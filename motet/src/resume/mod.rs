@@ -3,7 +3,7 @@
 //! ```text
 //! lock                held by the program that is at work; has its number
 //! experiment.json     the experiment, with every change made on the command line
-//! finished.jsonl      one line for each run that is done: its card, its summary, how long the records were then
+//! finished.jsonl      one line for each run that is done: its card, its summary, how long the records were then, a checksum
 //! solves-<k>          local solves of problem k
 //! trial-<k>           the end of trial k, for a longer one that goes on from it
 //! run/                the run under way
@@ -25,7 +25,7 @@ use std::io;
 use std::path::Path;
 
 use motet_core::{Reader, Wire};
-use motet_records::{Lengths, RunCard, RunSummary, Stream, replace};
+use motet_records::{Lengths, RunCard, RunSummary, Stream, kill, replace, sha256};
 use motet_runtime::Checkpoints;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,25 @@ pub(crate) struct Finished {
     pub(crate) card: RunCard,
     pub(crate) summary: RunSummary,
 }
+
+impl Finished {
+    /// As a line of the file. What it says goes into the summary when the experiment goes on, so it has a checksum.
+    fn line(&self) -> io::Result<String> {
+        let run = serde_json::to_string(self)?;
+        Ok(format!("{BEFORE}{}{BETWEEN}{run}{AFTER}", sha256(run.as_bytes())))
+    }
+
+    /// Out of a line, if it is as it was written.
+    fn parse(line: &[u8]) -> Option<Self> {
+        let line = str::from_utf8(line).ok()?.strip_prefix(BEFORE)?.strip_suffix(AFTER)?;
+        let (checksum, run) = line.split_once(BETWEEN)?;
+        if sha256(run.as_bytes()) != checksum { None } else { serde_json::from_str(run).ok() }
+    }
+}
+
+const BEFORE: &str = "{\"sha256\":\"";
+const BETWEEN: &str = "\",\"run\":";
+const AFTER: &str = "}\n";
 
 /// The folder.
 #[derive(Debug)]
@@ -98,6 +117,7 @@ impl Resume {
         let folder = lock.room().to_owned();
         let write = || -> io::Result<Stream> {
             lock.clear()?;
+            kill::point(|| ());
             replace(&folder.join(EXPERIMENT), &serde_json::to_vec(document)?)?;
             Stream::open(&folder.join(FINISHED), 0, 0)
         };
@@ -113,9 +133,10 @@ impl Resume {
         serde_json::from_slice(&text).map_err(|e| unreadable(e.into()))
     }
 
-    /// Finds out where the experiment in `folder` stands; damage is told to `say`.
-    pub(crate) fn find(folder: &Path, lock: Lock, say: &dyn Fn(&str)) -> Result<(Self, Standing), Error> {
-        let lengths = Lengths::found(folder);
+    /// Finds out where the experiment in `folder` stands, of whose growing files so much has checksums; damaged checkpoints are
+    /// told to `say`.
+    pub(crate) fn find(folder: &Path, lock: Lock, covered: &Lengths, say: &dyn Fn(&str)) -> Result<(Self, Standing), Error> {
+        let experiment = folder;
         let folder = lock.room().to_owned();
         let unreadable = |path: &Path, source| Error::Write { path: path.into(), source };
         let path = folder.join(FINISHED);
@@ -125,10 +146,13 @@ impl Resume {
         };
         let (mut finished, mut whole) = (vec![], 0);
         // A last line without its end was being written when the program died.
-        for line in text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
-            let run: Finished = serde_json::from_slice(line).map_err(|e| unreadable(&path, e.into()))?;
+        for (k, line) in text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")).enumerate() {
+            let run = Finished::parse(line).ok_or_else(|| Error::Unresumable {
+                folder: experiment.into(),
+                reason: format!("resume/{FINISHED}, line {}: is not what was written", k + 1),
+            })?;
             // After a power failure a later write may be there and an earlier one not.
-            if !run.lengths.within(&lengths) {
+            if !run.lengths.within(covered) {
                 break;
             }
             finished.push(run);
@@ -145,16 +169,14 @@ impl Resume {
             fs::remove_file(damaged).map_err(|e| unreadable(damaged, e))?;
         }
         // Of a run that is done: it was killed before it could clear up.
-        saved.retain(|saved| saved.run == finished.len() as u64 && saved.lengths.within(&lengths));
+        saved.retain(|saved| saved.run == finished.len() as u64 && saved.lengths.within(covered));
         let lines = Stream::open(&path, whole, whole).map_err(|e| unreadable(&path, e))?;
         Ok((Self { finished: lines, workplace: Workplace::lasting(folder), lock }, Standing { finished, saved }))
     }
 
     /// A run is done.
     pub(crate) fn finish(&mut self, run: &Finished, durable: bool) -> io::Result<()> {
-        let mut line = serde_json::to_vec(run)?;
-        line.push(b'\n');
-        self.finished.append(&line)?;
+        self.finished.append(run.line()?.as_bytes())?;
         if durable {
             self.finished.sync()?;
         }
@@ -165,7 +187,9 @@ impl Resume {
     pub(crate) fn end(&self) -> io::Result<()> {
         // First what says that there is something to go on from: a kill in between leaves remains, not half a past.
         fs::remove_file(self.lock.room().join(EXPERIMENT))?;
+        kill::point(|| ());
         self.lock.clear()?;
+        kill::point(|| ());
         self.lock.withdraw();
         Ok(())
     }

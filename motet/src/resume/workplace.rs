@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use motet_core::{Reader, Wire};
-use motet_records::Records;
+use motet_records::{Records, kill};
 use motet_runtime::Checkpoints;
 
 use super::{Saved, Standing};
@@ -84,6 +84,7 @@ impl Workplace {
     pub(crate) fn keep_trial(&self, run: usize) -> io::Result<()> {
         let (Some(from), Some(to)) = (self.run(), self.trial(run)) else { return Ok(()) };
         Checkpoints::new(&to).clear()?;
+        kill::point(|| ());
         fs::rename(from, to)
     }
 
@@ -108,6 +109,7 @@ impl Workplace {
 
     /// A run is done: what it kept is not needed any more.
     pub(crate) fn clear_run(&self) -> io::Result<()> {
+        kill::point(|| ());
         self.run().map_or(Ok(()), |folder| Checkpoints::new(&folder).clear())
     }
 

@@ -3,6 +3,7 @@
 // Helpers of tests are tests too.
 #![allow(clippy::unwrap_used)]
 
+mod damages;
 mod format1;
 mod numbers;
 mod sources;

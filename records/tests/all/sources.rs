@@ -36,6 +36,8 @@ fn every_write_goes_through_replace_or_a_stream() {
         let text = fs::read_to_string(&path).unwrap();
         // Tests beside the code may write what they like.
         let code = text.split("#[cfg(test)]").next().unwrap();
+        // And so may examples.
+        let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
         let bare = BARE.iter().find(|way| code.contains(*way));
         match DOORS.iter().any(|(door, _)| *door == name) {
             true => doors += usize::from(bare.is_some()),

@@ -20,7 +20,7 @@ fn row(round: u64) -> Row {
 }
 
 /// Everything a folder can hold.
-fn write(folder: &Path) -> Records {
+pub(crate) fn write(folder: &Path) -> Records {
     let mut writer = Writer::open(folder, Lengths::default()).unwrap();
     let manifest = Manifest { experiment: "e".into(), runs: vec![card()], ..Manifest::default() };
     let client = ClientRow { run: 0, client: 0, name: Some("Ada".into()), examples: 7, metrics: row(2).metrics };
@@ -68,7 +68,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(said, "has no model of client 1: there are 2, counted from 0");
 }
 
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut all = vec![];
     for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if entry.is_dir() { all.extend(files(&entry)) } else { all.push(entry) }
@@ -161,9 +161,15 @@ fn a_kill_between_a_checksum_and_its_file_is_not_damage() {
     let mut writer = Writer::open(folder.path(), Lengths::found(folder.path())).unwrap();
     writer.manifest(&Manifest::default()).unwrap();
     fs::write(folder.path().join(names::MANIFEST), before).unwrap();
+    fs::create_dir(folder.path().join("resume")).unwrap();
+    fs::write(folder.path().join(names::UNFINISHED), "{}").unwrap();
     let found = verify(folder.path()).unwrap();
     assert!(found.is_sound(), "{found:?}");
     assert_eq!(found.behind, [names::MANIFEST]);
+    // An experiment that is done has left nothing behind.
+    fs::remove_file(folder.path().join(names::UNFINISHED)).unwrap();
+    let said = Records::read(folder.path()).unwrap_err().to_string();
+    assert!(said.contains("manifest.json, bytes 0 to 0: is older than its last checksum"), "{said}");
 }
 
 #[test]

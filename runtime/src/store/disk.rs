@@ -15,6 +15,7 @@ use motet_core::{ClientId, Reader, Store, StoreError, Wire, WireError};
 
 use super::extents::{Extents, Place};
 use super::helper::Helper;
+use crate::kill;
 
 /// So many bytes are written before they are sent on to the disk, so that a commit does not wait for all of them.
 const BEHIND: u64 = 64 << 20;
@@ -261,6 +262,10 @@ impl<S: Wire> Desk<S> {
         let mut bytes = Vec::with_capacity(held.bytes as usize);
         held.state.encode(&mut bytes);
         let place = self.extents.take(bytes.len() as u64, crc32fast::hash(&bytes));
+        kill::point(|| {
+            let half = &bytes[..bytes.len() / 2];
+            let _ = self.file.seek(SeekFrom::Start(place.offset())).and_then(|_| self.file.write_all(half));
+        });
         let written = self.file.seek(SeekFrom::Start(place.offset())).and_then(|_| self.file.write_all(&bytes));
         if let Err(error) = written {
             self.extents.release(place);

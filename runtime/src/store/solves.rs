@@ -15,6 +15,8 @@ use std::sync::{Mutex, PoisonError};
 
 use motet_core::{Archive, ClientId, Reader, Vector, Wire, Work, wire};
 
+use crate::kill;
+
 /// An archive of local solves in a file, with a cache.
 #[derive(Debug)]
 pub struct Solves {
@@ -125,6 +127,9 @@ impl Desk {
         crc32fast::hash(&front).encode(&mut front);
         bytes[..HEAD].copy_from_slice(&front);
         self.file.seek(SeekFrom::Start(self.end))?;
+        kill::point(|| {
+            let _ = self.file.write_all(&bytes[..bytes.len() / 2]);
+        });
         self.file.write_all(&bytes)?;
         self.places.insert(place, (self.end + HEAD as u64, head));
         self.end += bytes.len() as u64;
