@@ -5,6 +5,8 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
+use crate::guard::Budget;
+
 /// A picture with one grey channel or three colours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Picture {
@@ -18,12 +20,13 @@ pub(super) struct Picture {
 const LARGEST_SIDE: usize = 8192;
 
 impl Picture {
-    /// Reads a picture; what it is packed with is told by its first bytes. The error says what is wrong.
-    pub(super) fn read(bytes: &[u8], channels: usize) -> Result<Self, String> {
+    /// Reads a picture; what it is packed with is told by its first bytes. Its pixels are booked before they are made, for a
+    /// few bytes may say "blank" of a wide field. The error says what is wrong.
+    pub(super) fn read(bytes: &[u8], channels: usize, budget: &Budget) -> Result<Self, String> {
         let picture = if bytes.starts_with(&[0xff, 0xd8]) {
-            jpeg(bytes)?
+            jpeg(bytes, budget)?
         } else if bytes.starts_with(&[0x89, b'P', b'N', b'G']) {
-            png(bytes)?
+            png(bytes, budget)?
         } else {
             return Err("neither a JPEG nor a PNG picture".into());
         };
@@ -69,29 +72,33 @@ impl Picture {
     }
 }
 
-fn jpeg(bytes: &[u8]) -> Result<Picture, String> {
+fn jpeg(bytes: &[u8], budget: &Budget) -> Result<Picture, String> {
     let options = DecoderOptions::default()
         .jpeg_set_out_colorspace(ColorSpace::RGB)
         .set_max_width(LARGEST_SIDE)
         .set_max_height(LARGEST_SIDE)
         .set_strict_mode(true);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    let pixels = decoder.decode().map_err(|error| format!("no whole JPEG picture: {error}"))?;
+    decoder.decode_headers().map_err(|error| format!("no whole JPEG picture: {error}"))?;
     let (width, height) = decoder.dimensions().ok_or("a JPEG picture without size")?;
+    budget.spend(width * height * 3)?;
+    let pixels = decoder.decode().map_err(|error| format!("no whole JPEG picture: {error}"))?;
     if pixels.len() != width * height * 3 {
         return Err(format!("{} numbers for {width} x {height} pixels", pixels.len()));
     }
     Ok(Picture { height, width, channels: 3, pixels })
 }
 
-fn png(bytes: &[u8]) -> Result<Picture, String> {
+fn png(bytes: &[u8], budget: &Budget) -> Result<Picture, String> {
     let wrong = |error: png::DecodingError| format!("no whole PNG picture: {error}");
     let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
     decoder.set_transformations(png::Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(wrong)?;
     let (width, height) = (reader.info().width as usize, reader.info().height as usize);
     let room = reader.output_buffer_size().filter(|_| width.max(height) <= LARGEST_SIDE);
-    let mut pixels = vec![0; room.ok_or_else(|| format!("{width} x {height} pixels are too many"))?];
+    let room = room.ok_or_else(|| format!("{width} x {height} pixels are too many"))?;
+    budget.spend(room)?;
+    let mut pixels = vec![0; room];
     let frame = reader.next_frame(&mut pixels).map_err(wrong)?;
     pixels.truncate(frame.buffer_size());
     // Transparency tells nothing about what is drawn.
@@ -107,6 +114,11 @@ fn png(bytes: &[u8]) -> Result<Picture, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::FileLimit;
+
+    fn read(bytes: &[u8], channels: usize) -> Result<Picture, String> {
+        Picture::read(bytes, channels, &FileLimit::default().budget(bytes.len() as u64))
+    }
 
     fn written(width: u32, height: u32, color: png::ColorType, pixels: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -119,22 +131,22 @@ mod tests {
     #[test]
     fn pictures_are_read_and_shrunk() {
         let grey = written(3, 2, png::ColorType::Grayscale, &[0, 30, 60, 90, 120, 150]);
-        let picture = Picture::read(&grey, 3).unwrap();
+        let picture = read(&grey, 3).unwrap();
         assert_eq!((picture.height, picture.width, &picture.pixels[3..6]), (2, 3, &[30; 3][..]));
         // Every pixel under the one that is left: the mean.
-        assert_eq!(Picture::read(&grey, 1).unwrap().shrunk(1), [75]);
+        assert_eq!(read(&grey, 1).unwrap().shrunk(1), [75]);
         let colours = written(1, 1, png::ColorType::Rgba, &[200, 100, 50, 7]);
-        assert_eq!(Picture::read(&colours, 3).unwrap().pixels, [200, 100, 50]);
-        assert_eq!(Picture::read(&colours, 1).unwrap().pixels, [124]);
+        assert_eq!(read(&colours, 3).unwrap().pixels, [200, 100, 50]);
+        assert_eq!(read(&colours, 1).unwrap().pixels, [124]);
     }
 
     #[test]
     fn broken_pictures_are_errors() {
         let whole = written(9, 9, png::ColorType::Grayscale, &[7; 81]);
         for cut in [3, 20, whole.len() - 20] {
-            assert!(Picture::read(&whole[..cut], 1).is_err(), "{cut}");
+            assert!(read(&whole[..cut], 1).is_err(), "{cut}");
         }
-        assert!(Picture::read(&[0xff, 0xd8, 0xff, 0xe0, 0, 16], 3).is_err());
-        assert!(Picture::read(b"GIF89a", 3).unwrap_err().contains("neither"));
+        assert!(read(&[0xff, 0xd8, 0xff, 0xe0, 0, 16], 3).is_err());
+        assert!(read(b"GIF89a", 3).unwrap_err().contains("neither"));
     }
 }

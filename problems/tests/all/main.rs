@@ -5,6 +5,7 @@ mod derivatives;
 mod exchange_files;
 mod formulas;
 mod given;
+mod hostile_files;
 mod image_files;
 mod libsvm;
 mod mushrooms;

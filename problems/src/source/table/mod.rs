@@ -94,7 +94,7 @@ pub enum TargetKind {
 impl Load for Table {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let path = place.folders.find(&self.path)?;
-        let Opened { text, input } = open(&path)?;
+        let Opened { text, input } = open(&path, place.folders.limit)?;
         let file = name_of(&path);
         let cells = if text.starts_with(b"PAR1") { parquet(&path, &file)? } else { Cells::read(&text, &file, self.separator)? };
         Sheet::from(cells).assemble(self, &file, input)
