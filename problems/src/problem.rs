@@ -194,8 +194,9 @@ impl Problem {
         let kind = config.source.name();
         let model = config.model.as_ref().ok_or(ProblemError::Missing { section: "model", kind })?;
         let file = dealt.inputs.first().map_or_else(|| kind.to_string(), |input| format!("{} ({kind})", input.name));
-        let about = format!("{file}, {} split, {}", dealt.split, model.card().name);
+        let mut about = format!("{file}, {} split, {}", dealt.split, model.card().name);
         let census = dealt.census();
+        census.notes.iter().for_each(|note| about.push_str(&format!("; {note}")));
         let memory_bytes = dealt.memory_bytes();
         let (count, mut inputs) = (dealt.unseen, std::mem::take(&mut dealt.inputs));
         let preparation = dealt.preparation.take().map(Arc::new);

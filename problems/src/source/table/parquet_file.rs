@@ -6,7 +6,8 @@ use std::path::Path;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
-use super::columns::Cells;
+use super::cell::Decimal;
+use super::cells::Cells;
 use crate::error::ProblemError;
 
 pub(super) fn read(path: &Path, file: &str) -> Result<Cells, ProblemError> {
@@ -23,8 +24,8 @@ pub(super) fn read(path: &Path, file: &str) -> Result<Cells, ProblemError> {
                 Field::Null => None,
                 Field::Str(text) => Some(text.clone()),
                 Field::Bool(truth) => Some(u8::from(*truth).to_string()),
-                Field::Float(value) => value.is_finite().then(|| value.to_string()),
-                Field::Double(value) => value.is_finite().then(|| value.to_string()),
+                Field::Float(value) => (!value.is_nan()).then(|| value.to_string()),
+                Field::Double(value) => (!value.is_nan()).then(|| value.to_string()),
                 Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_) | Field::Bytes(_) => {
                     return Err(odd(format!("column `{name}`"), "is nested or raw bytes; tables have numbers and words".into()));
                 }
@@ -33,5 +34,5 @@ pub(super) fn read(path: &Path, file: &str) -> Result<Cells, ProblemError> {
             column.push(value);
         }
     }
-    Ok(Cells { names, columns, first_line: 1 })
+    Ok(Cells { names, columns, first_line: 1, decimal: Decimal::Point, notes: vec![] })
 }
