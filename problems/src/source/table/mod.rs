@@ -111,7 +111,7 @@ impl Load for Table {
         let Opened { text, input } = open(&path, place.folders.limit)?;
         let file = name_of(&path);
         let cells = if text.starts_with(b"PAR1") {
-            parquet(&path, &file)?
+            parquet(&path, &file, &place.folders.limit.budget(input.bytes))?
         } else {
             Cells::read(&decoded(text, self.encoding, &file)?, &file, (self.separator, self.decimal))?
         };
@@ -120,7 +120,7 @@ impl Load for Table {
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_: &std::path::Path, file: &str) -> Result<Cells, ProblemError> {
+fn parquet(_: &std::path::Path, file: &str, _: &crate::guard::Budget) -> Result<Cells, ProblemError> {
     Err(ProblemError::Odd {
         file: file.into(),
         place: "first bytes".into(),

@@ -9,8 +9,9 @@ use parquet::record::Field;
 use super::cell::Decimal;
 use super::cells::Cells;
 use crate::error::ProblemError;
+use crate::guard::Budget;
 
-pub(super) fn read(path: &Path, file: &str) -> Result<Cells, ProblemError> {
+pub(super) fn read(path: &Path, file: &str, budget: &Budget) -> Result<Cells, ProblemError> {
     let odd = |place: String, what: String| ProblemError::Odd { file: file.into(), place, what };
     let opened = File::open(path).map_err(|cause| ProblemError::Unreadable { file: path.to_path_buf(), cause })?;
     let reader = SerializedFileReader::new(opened).map_err(|cause| odd("Parquet footer".into(), cause.to_string()))?;
@@ -31,6 +32,9 @@ pub(super) fn read(path: &Path, file: &str) -> Result<Cells, ProblemError> {
                 }
                 other => Some(other.to_string()),
             };
+            // A few bytes may say the same value a billion times.
+            let bytes = size_of::<Option<String>>() + value.as_ref().map_or(0, String::len);
+            budget.spend(bytes).map_err(|what| odd(format!("row {}", number + 1), what))?;
             column.push(value);
         }
     }
