@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::ProblemError;
+use crate::guard::{FileLimit, stranger};
 use crate::imports::LIST;
 
 /// The folders a problem may read from.
@@ -15,6 +16,8 @@ pub struct Folders {
     pub beside: PathBuf,
     /// The data folder, if there is one.
     pub data: Option<PathBuf>,
+    /// How large a file may be.
+    pub limit: FileLimit,
 }
 
 /// A file of the data folder.
@@ -49,7 +52,8 @@ pub fn data_files(folder: &Path) -> io::Result<Vec<DataFile>> {
     for place in std::iter::once(folder.to_path_buf()).chain(subfolders(folder)) {
         for entry in fs::read_dir(&place)? {
             let path = entry?.path();
-            let about = fs::metadata(&path)?;
+            // A link that leads nowhere is no file.
+            let Ok(about) = fs::metadata(&path) else { continue };
             if about.is_file() && path.file_name().is_none_or(|name| name != LIST) {
                 let path = path.strip_prefix(folder).unwrap_or(&path).to_path_buf();
                 files.push(DataFile { path, bytes: about.len() });
@@ -63,16 +67,32 @@ pub fn data_files(folder: &Path) -> io::Result<Vec<DataFile>> {
 impl Folders {
     /// An experiment's folder and the user's data folder.
     pub fn beside(folder: &Path) -> Self {
-        Self { beside: folder.to_path_buf(), data: data_folder() }
+        Self::new(folder.to_path_buf(), data_folder())
+    }
+
+    /// An experiment's folder and a data folder.
+    pub fn new(beside: PathBuf, data: Option<PathBuf>) -> Self {
+        Self { beside, data, limit: FileLimit::default() }
+    }
+
+    /// The same, with files as large as told.
+    #[must_use]
+    pub fn limited(&self, limit: FileLimit) -> Self {
+        Self { limit, ..self.clone() }
     }
 
     /// The file that `path` names, with or without an extension of compression.
     pub fn find(&self, path: &Path) -> Result<PathBuf, ProblemError> {
         let looked = self.places();
-        let mut candidates = looked.iter().flat_map(|place| EXTENSIONS.map(|extension| extended(place.join(path), extension)));
-        match candidates.find(|candidate| candidate.is_file()) {
-            Some(file) => Ok(file),
-            None => Err(ProblemError::MissingFile { path: path.to_path_buf(), looked }),
+        let candidates = || looked.iter().flat_map(|place| EXTENSIONS.map(|extension| extended(place.join(path), extension)));
+        if let Some(file) = candidates().find(|candidate| candidate.is_file()) {
+            return Ok(file);
+        }
+        // A pipe or a device of that name is there and is no file; folders are looked into by those who read folders.
+        let odd = |file: PathBuf| Some((fs::metadata(&file).ok().filter(|about| !about.is_dir()).as_ref().and_then(stranger)?, file));
+        match candidates().find_map(odd) {
+            Some((what, file)) => Err(ProblemError::NoRegularFile { file, what }),
+            None => Err(ProblemError::MissingFile { path: path.to_path_buf(), looked: looked.clone() }),
         }
     }
 

@@ -23,6 +23,9 @@ pub struct DataSummary {
     pub heterogeneity: Option<f64>,
     /// Examples of the source that no client has.
     pub left_out: u64,
+    /// What people should know of how the source was read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// One client in numbers.
@@ -52,7 +55,15 @@ impl DataSummary {
             let distances = clients.iter().map(|client| total_variation(&client.labels, &labels));
             distances.sum::<f64>() / clients.len() as f64
         });
-        Self { features: data.features.cols() as u64, clients, unseen, labels, heterogeneity, left_out: left_out as u64 }
+        Self {
+            features: data.features.cols() as u64,
+            clients,
+            unseen,
+            labels,
+            heterogeneity,
+            left_out: left_out as u64,
+            notes: data.notes.clone(),
+        }
     }
 
     /// Clients that brought their own functions.
@@ -66,7 +77,7 @@ impl DataSummary {
         };
         let features = shards.first().map_or(0, |shard| shard.train.dim() as u64);
         let clients = shards.iter().map(household).collect();
-        Self { features, clients, unseen: Vec::new(), labels: Vec::new(), heterogeneity: None, left_out: 0 }
+        Self { features, clients, unseen: Vec::new(), labels: Vec::new(), heterogeneity: None, left_out: 0, notes: Vec::new() }
     }
 }
 

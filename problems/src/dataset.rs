@@ -18,6 +18,8 @@ pub struct Dataset {
     pub names: Vec<String>,
     /// What the source means each example for; all for training where it does not say.
     pub usages: Option<Vec<Usage>>,
+    /// What people should know of how it was read, such as a comma that was taken for a point.
+    pub notes: Vec<String>,
 }
 
 /// What a source means an example for.
@@ -115,7 +117,13 @@ impl Targets {
 impl Dataset {
     /// Examples for training, from nobody in particular.
     pub fn new(features: Matrix, targets: Targets) -> Self {
-        Self { features, targets, keys: None, names: Vec::new(), usages: None }
+        Self { features, targets, keys: None, names: Vec::new(), usages: None, notes: Vec::new() }
+    }
+
+    /// The same, and what people should know of how it was read.
+    #[must_use]
+    pub fn noted(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
     }
 
     /// The same, with the natural client of each example.
@@ -169,6 +177,7 @@ impl Dataset {
             keys: self.keys.as_ref().map(|keys| order.iter().map(|&r| keys[r as usize]).collect()),
             names: self.names.clone(),
             usages: self.usages.as_ref().map(|usages| order.iter().map(|&r| usages[r as usize]).collect()),
+            notes: self.notes.clone(),
         }
     }
 }

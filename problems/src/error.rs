@@ -27,6 +27,22 @@ pub enum ProblemError {
         /// What the system says.
         cause: io::Error,
     },
+    /// Something that is not to be read like a file.
+    #[error("`{}` is {what}: only regular files are read", file.display())]
+    NoRegularFile {
+        /// Which.
+        file: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A link in a folder that is not followed.
+    #[error("`{}` is a link {what}", link.display())]
+    Link {
+        /// Which link.
+        link: PathBuf,
+        /// Where it leads, and what to do.
+        what: &'static str,
+    },
     /// An imported file is no longer what it was.
     #[error("`{}` changed since it was imported: its sha256 is {found}, and was {known}; import it again under another name", file.display())]
     Changed {

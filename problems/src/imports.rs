@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::ProblemError;
+use crate::guard::open_regular;
 use crate::source::open::name_of;
 
 /// The list beside imported files.
@@ -60,6 +61,7 @@ fn copy_all(files: &[PathBuf], to: &Path) -> Result<Vec<Input>, ProblemError> {
     let mut list = Imports::default();
     for file in files {
         let copy = to.join(name_of(file));
+        open_regular(file)?;
         fs::copy(file, &copy).map_err(unreadable(file))?;
         list.files.push(fingerprint(&copy)?);
     }
@@ -83,7 +85,7 @@ pub(crate) fn verify(file: &Path, found: &Input) -> Result<(), ProblemError> {
 
 /// Size and sha256 of a file, read piece by piece.
 pub(crate) fn fingerprint(file: &Path) -> Result<Input, ProblemError> {
-    let mut from = fs::File::open(file).map_err(unreadable(file))?;
+    let (mut from, _) = open_regular(file)?;
     let (mut hash, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
     loop {
         let read = from.read(&mut buffer).map_err(unreadable(file))?;

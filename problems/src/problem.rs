@@ -14,6 +14,7 @@ use crate::data_summary::DataSummary;
 use crate::dataset::{Dataset, Examples};
 use crate::dealt::{Dealt, clients};
 use crate::error::ProblemError;
+use crate::guard::FileLimit;
 use crate::prepare::{Field, Preparation};
 use crate::problem_config::ProblemConfig;
 use crate::source::open::open;
@@ -59,7 +60,7 @@ impl Problem {
 
     /// As [`Problem::build`], with the data folder given.
     pub fn build_from(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
-        let seed = Seed(config.seed_of(run));
+        let (seed, folders) = (Seed(config.seed_of(run)), &folders.limited(FileLimit::new(config.file_gib)));
         Self::of_material(config, config.source.load(&Place { folders, seed })?, folders, run)
     }
 
@@ -193,8 +194,9 @@ impl Problem {
         let kind = config.source.name();
         let model = config.model.as_ref().ok_or(ProblemError::Missing { section: "model", kind })?;
         let file = dealt.inputs.first().map_or_else(|| kind.to_string(), |input| format!("{} ({kind})", input.name));
-        let about = format!("{file}, {} split, {}", dealt.split, model.card().name);
+        let mut about = format!("{file}, {} split, {}", dealt.split, model.card().name);
         let census = dealt.census();
+        census.notes.iter().for_each(|note| about.push_str(&format!("; {note}")));
         let memory_bytes = dealt.memory_bytes();
         let (count, mut inputs) = (dealt.unseen, std::mem::take(&mut dealt.inputs));
         let preparation = dealt.preparation.take().map(Arc::new);
@@ -202,7 +204,7 @@ impl Problem {
         let mut fitted = model.fitted(Arc::new(Examples::new(dataset)?), seed)?;
         match &config.weights {
             Some(Weights::File(path)) if !path.as_os_str().is_empty() => {
-                let file = open(&folders.find(path)?)?;
+                let file = open(&folders.find(path)?, folders.limit)?;
                 Arc::get_mut(&mut fitted).expect("the model was just made").start_at(&file.text)?;
                 inputs.push(file.input);
             }
@@ -275,7 +277,7 @@ enum Stock {
 
 impl Stock {
     fn gather(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
-        let seed = Seed(config.seed_of(run));
+        let (seed, folders) = (Seed(config.seed_of(run)), &folders.limited(FileLimit::new(config.file_gib)));
         Self::of(config, config.source.load(&Place { folders, seed })?, run)
     }
 

@@ -1,5 +1,7 @@
 //! The `[problem]` section of an experiment file.
 
+use std::num::NonZeroU32;
+
 use motet_runtime::{ByzantineClients, Devices};
 use serde::de::{Deserializer, Unexpected, Visitor};
 use serde::ser::Serializer;
@@ -43,6 +45,9 @@ pub struct ProblemConfig {
     /// What clients run on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<Devices>,
+    /// How many GiB a file of the problem may have once it is unpacked. Absent: 16, and at most 200 times what it has on disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_gib: Option<NonZeroU32>,
     /// The dice of generators, splits and hold-outs.
     #[serde(default)]
     pub seed: ProblemSeed,
@@ -60,6 +65,7 @@ impl ProblemConfig {
             weights: None,
             byzantine: None,
             devices: None,
+            file_gib: None,
             seed: ProblemSeed::default(),
         }
     }

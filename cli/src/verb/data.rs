@@ -166,6 +166,7 @@ fn page(census: &DataSummary) -> String {
     if !census.unseen.is_empty() {
         text.push_str(&format!(", {} clients never train", census.unseen.len()));
     }
+    census.notes.iter().for_each(|note| text.push_str(&format!("\n{note}")));
     text.push_str("\n  client   train  validation    test  labels\n");
     let most = census.clients.iter().flat_map(|c| &c.labels).copied().max().unwrap_or(1).max(1);
     for (k, client) in census.clients.iter().enumerate().take(LISTED) {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 fn problem(source: Value) -> Problem {
     let config = serde_json::from_value(json!({ "source": source })).unwrap();
-    Problem::build_from(&config, &Folders { beside: "nowhere".into(), data: None }, 0).unwrap()
+    Problem::build_from(&config, &Folders::new("nowhere".into(), None), 0).unwrap()
 }
 
 fn host<M: Method>(problem: &Problem, method: &Arc<M>, seed: Seed) -> Host<M> {

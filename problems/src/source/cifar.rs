@@ -162,7 +162,7 @@ impl Gathered {
     }
 
     fn picture(&mut self, entry: &Entry<'_>) -> Result<(), String> {
-        let picture = Picture::read(entry.bytes, self.channels)?;
+        let picture = Picture::read(entry.bytes, self.channels, entry.budget)?;
         self.sized(picture.height, picture.width)?;
         self.pixels.extend_from_slice(&picture.pixels);
         let class = entry.path.rsplit('/').nth(1).unwrap_or_default();

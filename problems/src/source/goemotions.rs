@@ -114,7 +114,7 @@ impl GoEmotions {
         let mut inputs = vec![];
         let mut file = |name: &str| -> Result<(Vec<u8>, String), ProblemError> {
             let path = folders.find(&self.folder.join(name))?;
-            let Opened { text, input } = open(&path)?;
+            let Opened { text, input } = open(&path, folders.limit)?;
             inputs.push(input);
             Ok((text, name_of(&path)))
         };
@@ -139,7 +139,7 @@ impl GoEmotions {
     /// Rows of word pieces.
     fn pieces(&self, path: &Path, folders: &Folders, read: &mut Read) -> Result<Matrix, ProblemError> {
         let path = folders.find(path)?;
-        let Opened { text, input } = open(&path)?;
+        let Opened { text, input } = open(&path, folders.limit)?;
         let file = name_of(&path);
         let vocabulary = WordPiece::new(utf8(&text, &file)?).map_err(|cause| ProblemError::Odd {
             file,

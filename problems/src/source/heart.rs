@@ -106,7 +106,7 @@ impl Load for HeartDisease {
         let (mut values, mut labels, mut keys, mut inputs) = (vec![], vec![], vec![], vec![]);
         for (key, hospital) in self.hospitals.iter().enumerate() {
             let path = place.folders.find(&self.folder.join(format!("processed.{hospital}.data")))?;
-            let Opened { text, input } = open(&path)?;
+            let Opened { text, input } = open(&path, place.folders.limit)?;
             let (file, before) = (name_of(&path), labels.len());
             inputs.push(input);
             let lines = text.split(|&byte| byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());

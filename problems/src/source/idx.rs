@@ -20,6 +20,7 @@ use super::{Load, Material, Place};
 use crate::data_folder::Folders;
 use crate::dataset::{Dataset, Targets, Usage};
 use crate::error::ProblemError;
+use crate::guard::FileLimit;
 use crate::matrix::{Bytes, Matrix};
 
 /// Images in IDX files (MNIST, Fashion-MNIST, EMNIST), with the writers of QMNIST as clients where wanted.
@@ -83,7 +84,7 @@ const NUMBERS: u8 = 0x0c;
 
 impl Load for Idx {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        let mut all = Gathered::default();
+        let mut all = Gathered { limit: place.folders.limit, ..Gathered::default() };
         let ([train, test], usages) = (self.part.wants(), self.part.usages());
         if train {
             self.part_of(&["train"], usages[0], place.folders, &mut all)?;
@@ -91,7 +92,7 @@ impl Load for Idx {
         if test {
             self.part_of(&["t10k", "test"], usages[1], place.folders, &mut all)?;
         }
-        let Gathered { image, pixels, labels, usages, people, inputs } = all;
+        let Gathered { image, pixels, labels, usages, people, inputs, .. } = all;
         let classes = labels.iter().max().map_or(0, |&label| u32::from(label) + 1);
         let features = Matrix::Bytes(Bytes::pixels(image[0] * image[1], pixels));
         let targets = Targets::Classes { labels: labels.into_iter().map(u32::from).collect(), classes };
@@ -166,12 +167,14 @@ struct Gathered {
     /// Writer and series of each image.
     people: Vec<(u32, u32)>,
     inputs: Vec<Input>,
+    /// How large a file may be.
+    limit: FileLimit,
 }
 
 impl Gathered {
     /// Reads one file; `width` is what its second axis must be.
     fn read(&mut self, path: &Path, kind: u8, rank: usize, width: Option<usize>) -> Result<Array, ProblemError> {
-        let (mut text, input) = stream(path)?;
+        let (mut text, input) = stream(path, self.limit)?;
         self.inputs.push(input);
         let file = name_of(path);
         let unreadable = |cause| ProblemError::Unreadable { file: path.to_path_buf(), cause };

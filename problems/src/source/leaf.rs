@@ -29,6 +29,7 @@ use super::{Load, Material, Place};
 use crate::data_folder::Folders;
 use crate::dataset::{Dataset, Targets, Usage};
 use crate::error::ProblemError;
+use crate::guard::{FileLimit, stays_inside};
 use crate::matrix::{Bytes, Matrix};
 
 /// LEAF's JSON files (FEMNIST, Shakespeare, Sent140, synthetic); clients are their users.
@@ -63,7 +64,7 @@ impl Load for Leaf {
         for (path, lot) in parts.into_iter().filter_map(|(path, lot)| path.map(|path| (path, lot))) {
             for file in files(path, place.folders)? {
                 all.lot = Some(lot);
-                inputs.push(all.read(&file)?);
+                inputs.push(all.read(&file, place.folders.limit)?);
             }
         }
         if all.rows == 0 {
@@ -81,6 +82,7 @@ fn files(path: &Path, folders: &Folders) -> Result<Vec<PathBuf>, ProblemError> {
     let mut files = listed.map_err(|cause| ProblemError::Unreadable { file: folder.clone(), cause })?;
     files.retain(|file| name_of(file).split('.').any(|part| part == "json"));
     files.sort();
+    files.iter().try_for_each(|file| stays_inside(&folder, file))?;
     if files.is_empty() { Err(ProblemError::NoExamples { file: name_of(&folder) }) } else { Ok(files) }
 }
 
@@ -116,8 +118,8 @@ enum Cell {
 }
 
 impl Gathered {
-    fn read(&mut self, file: &Path) -> Result<Input, ProblemError> {
-        let (text, input) = stream(file)?;
+    fn read(&mut self, file: &Path, limit: FileLimit) -> Result<Input, ProblemError> {
+        let (text, input) = stream(file, limit)?;
         let mut json = serde_json::Deserializer::from_reader(text);
         let read = Whole(self).deserialize(&mut json).and_then(|()| json.end());
         read.map_err(|error| {

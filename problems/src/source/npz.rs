@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use motet_core::{Documented, Kind, Positive};
 use serde::{Deserialize, Serialize};
 
+use super::numbers::most_classes;
 use super::open::{name_of, open};
 use super::{Load, Material, Place, zip};
 use crate::dataset::{Dataset, Targets, Usage};
@@ -46,13 +47,14 @@ struct Array {
 impl Load for Npz {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let file = place.folders.find(&self.path)?;
-        let opened = open(&file)?;
+        let opened = open(&file, place.folders.limit)?;
+        let budget = place.folders.limit.budget(opened.input.bytes);
         let odd = |place: &str, what: String| ProblemError::Odd { file: name_of(&file), place: place.to_owned(), what };
         let mut arrays = BTreeMap::new();
         for member in zip::members(&opened.text).map_err(|what| odd("archive", what))? {
             let name = member.name.trim_end_matches(".npy").to_owned();
             if ["x", "y", "client", "part"].contains(&name.as_str()) {
-                let array = member.read().and_then(Array::read).map_err(|what| odd(&name, what))?;
+                let array = member.read(&budget).and_then(Array::read).map_err(|what| odd(&name, what))?;
                 arrays.insert(name, array);
             }
         }
@@ -76,13 +78,13 @@ impl Load for Npz {
             dataset = dataset.from_clients(keys).named(names);
         }
         if let Some(part) = part {
-            let lot = |(row, number): (usize, i64)| match number {
+            let lot = |(row, number): (usize, i128)| match number {
                 0 => Ok(Usage::Train),
                 1 => Ok(Usage::Validation),
                 2 => Ok(Usage::Test),
                 _ => Err(format!("row {row}: {number} is none of 0 (train), 1 (validation), 2 (test)")),
             };
-            let usages = part.whole().and_then(|numbers| numbers.into_iter().enumerate().map(lot).collect());
+            let usages = part.whole().and_then(|numbers| numbers.enumerate().map(lot).collect());
             dataset = dataset.with_usages(usages.map_err(|what| odd("part", what))?);
         }
         Ok(Material::Examples { dataset, inputs: vec![opened.input] })
@@ -136,7 +138,7 @@ impl Array {
                 let values = self.bytes.as_chunks::<8>().0.iter().map(|&b| f64::from_le_bytes(b)).collect();
                 Matrix::Dense(finite(values, cols, |v: &f64| v.is_finite()).map(|values| Dense { cols, values })?)
             }
-            _ => Matrix::Dense(Dense { cols, values: self.whole()?.into_iter().map(|v| v as f64).collect() }),
+            _ => Matrix::Dense(Dense { cols, values: self.whole()?.map(|v| v as f64).collect() }),
         })
     }
 
@@ -148,22 +150,28 @@ impl Array {
             };
             return finite(numbers, 1, |v| v.is_finite()).map(Targets::Numbers);
         }
-        let class = |(row, v): (usize, i64)| u32::try_from(v).ok().filter(|&v| v < 1 << 24).ok_or_else(|| format!("row {row}: class {v}"));
-        let labels: Vec<u32> = self.whole()?.into_iter().enumerate().map(class).collect::<Result<_, _>>()?;
+        let most = most_classes(self.shape.first().copied().unwrap_or(0));
+        let class = |(row, v): (usize, i128)| {
+            u32::try_from(v).ok().filter(|&v| v < most).ok_or_else(|| {
+                format!("row {row}: class {v}, but classes are numbers from 0 to {}; quantities are stored as floats", most - 1)
+            })
+        };
+        let labels: Vec<u32> = self.whole()?.enumerate().map(class).collect::<Result<_, _>>()?;
         let classes = labels.iter().max().map_or(0, |&label| label + 1);
         Ok(Targets::Classes { labels, classes })
     }
 
-    fn whole(&self) -> Result<Vec<i64>, String> {
+    /// Whole numbers, signed or not, of up to eight bytes.
+    fn whole(&self) -> Result<impl Iterator<Item = i128>, String> {
         if !matches!(self.kind, 'u' | 'i' | 'b') {
             return Err("not whole numbers".into());
         }
-        let number = |bytes: &[u8]| {
+        let number = move |bytes: &[u8]| {
             let sum = bytes.iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
             let spare = 64 - 8 * self.width as u32;
-            if self.kind == 'i' { (sum << spare) as i64 >> spare } else { sum as i64 }
+            if self.kind == 'i' { i128::from((sum << spare) as i64 >> spare) } else { i128::from(sum) }
         };
-        Ok(self.bytes.chunks_exact(self.width).map(number).collect())
+        Ok(self.bytes.chunks_exact(self.width).map(number))
     }
 
     /// Texts, or whole numbers as texts that sort as numbers do.
@@ -174,7 +182,7 @@ impl Array {
                 let letter = |b: &[u8; 4]| char::from_u32(u32::from_le_bytes(*b)).filter(|&c| c != '\0');
                 Ok(self.bytes.chunks_exact(self.width).map(|b| b.as_chunks::<4>().0.iter().filter_map(letter).collect()).collect())
             }
-            _ => Ok(self.whole()?.into_iter().map(|number| format!("{number:06}")).collect()),
+            _ => Ok(self.whole()?.map(|number| format!("{number:06}")).collect()),
         }
     }
 }

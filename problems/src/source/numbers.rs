@@ -59,9 +59,16 @@ fn byte(value: f32) -> Option<u8> {
     ((0.0..=1.0).contains(&value) && (scaled - scaled.round()).abs() < 1e-3).then(|| scaled.round() as u8)
 }
 
-/// Classes if all are whole numbers from 0, else quantities.
+/// So many classes may so many rows have. Models have numbers for each class from 0 on, so that a single label that is
+/// really an amount or somebody's number would cost gigabytes.
+pub(super) fn most_classes(rows: usize) -> u32 {
+    rows.clamp(1 << 16, 1 << 24) as u32
+}
+
+/// Classes if all are whole numbers from 0 and none is beyond what so many rows may have, else quantities.
 pub(super) fn targets(y: Vec<f64>) -> Targets {
-    if !y.iter().all(|&v| v.fract() == 0.0 && (0.0..16_777_216.0).contains(&v)) {
+    let most = f64::from(most_classes(y.len()));
+    if !y.iter().all(|&v| v.fract() == 0.0 && (0.0..most).contains(&v)) {
         return Targets::Numbers(y);
     }
     let labels: Vec<u32> = y.iter().map(|&v| v as u32).collect();

@@ -47,7 +47,8 @@ impl Load for Omniglot {
         let mut inputs = Vec::new();
         for path in &self.paths {
             let file = place.folders.find(path)?;
-            let opened = open(&file)?;
+            let opened = open(&file, place.folders.limit)?;
+            let budget = place.folders.limit.budget(opened.input.bytes);
             inputs.push(opened.input);
             let odd = |place: &str, what: String| ProblemError::Odd { file: name_of(&file), place: place.to_owned(), what };
             for member in zip::members(&opened.text).map_err(|what| odd("archive", what))? {
@@ -56,7 +57,8 @@ impl Load for Omniglot {
                 if (!self.alphabets.is_empty() && !self.alphabets.iter().any(|a| a == alphabet)) || images.contains_key(&key) {
                     continue;
                 }
-                let picture = member.read().and_then(|bytes| Picture::read(&bytes, 1)).map_err(|what| odd(&member.name, what))?;
+                let picture =
+                    member.read(&budget).and_then(|bytes| Picture::read(&bytes, 1, &budget)).map_err(|what| odd(&member.name, what))?;
                 if picture.height < side || picture.width < side {
                     let what = format!("{} x {} pixels are fewer than side = {side}", picture.height, picture.width);
                     return Err(odd(&member.name, what));

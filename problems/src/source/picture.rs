@@ -3,6 +3,8 @@
 #[cfg(feature = "images")]
 use super::decode::decode;
 
+use crate::guard::Budget;
+
 /// A picture with one grey channel or three colours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Picture {
@@ -14,14 +16,15 @@ pub(super) struct Picture {
 
 /// Stands in for the decoders, which are not part of this program.
 #[cfg(not(feature = "images"))]
-fn decode(_: &[u8]) -> Result<Picture, String> {
+fn decode(_: &[u8], _: &Budget) -> Result<Picture, String> {
     Err("this motet was built without the feature `images`, which JPEG and PNG pictures need".into())
 }
 
 impl Picture {
-    /// Reads a JPEG or PNG file, with this many channels. The error says what is wrong.
-    pub(super) fn read(bytes: &[u8], channels: usize) -> Result<Self, String> {
-        Ok(decode(bytes)?.with_channels(channels))
+    /// Reads a JPEG or PNG file, with this many channels. Its pixels are booked before they are made, for a few bytes may say
+    /// "blank" of a wide field. The error says what is wrong.
+    pub(super) fn read(bytes: &[u8], channels: usize, budget: &Budget) -> Result<Self, String> {
+        Ok(decode(bytes, budget)?.with_channels(channels))
     }
 
     pub(super) fn with_channels(self, channels: usize) -> Self {
@@ -68,6 +71,11 @@ impl Picture {
 #[cfg(feature = "images")]
 mod tests {
     use super::*;
+    use crate::guard::FileLimit;
+
+    fn read(bytes: &[u8], channels: usize) -> Result<Picture, String> {
+        Picture::read(bytes, channels, &FileLimit::default().budget(bytes.len() as u64))
+    }
 
     fn written(width: u32, height: u32, color: png::ColorType, pixels: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -80,22 +88,22 @@ mod tests {
     #[test]
     fn pictures_are_read_and_shrunk() {
         let grey = written(3, 2, png::ColorType::Grayscale, &[0, 30, 60, 90, 120, 150]);
-        let picture = Picture::read(&grey, 3).unwrap();
+        let picture = read(&grey, 3).unwrap();
         assert_eq!((picture.height, picture.width, &picture.pixels[3..6]), (2, 3, &[30; 3][..]));
         // Every pixel under the one that is left: the mean.
-        assert_eq!(Picture::read(&grey, 1).unwrap().shrunk(1), [75]);
+        assert_eq!(read(&grey, 1).unwrap().shrunk(1), [75]);
         let colours = written(1, 1, png::ColorType::Rgba, &[200, 100, 50, 7]);
-        assert_eq!(Picture::read(&colours, 3).unwrap().pixels, [200, 100, 50]);
-        assert_eq!(Picture::read(&colours, 1).unwrap().pixels, [124]);
+        assert_eq!(read(&colours, 3).unwrap().pixels, [200, 100, 50]);
+        assert_eq!(read(&colours, 1).unwrap().pixels, [124]);
     }
 
     #[test]
     fn broken_pictures_are_errors() {
         let whole = written(9, 9, png::ColorType::Grayscale, &[7; 81]);
         for cut in [3, 20, whole.len() - 20] {
-            assert!(Picture::read(&whole[..cut], 1).is_err(), "{cut}");
+            assert!(read(&whole[..cut], 1).is_err(), "{cut}");
         }
-        assert!(Picture::read(&[0xff, 0xd8, 0xff, 0xe0, 0, 16], 3).is_err());
-        assert!(Picture::read(b"GIF89a", 3).unwrap_err().contains("neither"));
+        assert!(read(&[0xff, 0xd8, 0xff, 0xe0, 0, 16], 3).is_err());
+        assert!(read(b"GIF89a", 3).unwrap_err().contains("neither"));
     }
 }

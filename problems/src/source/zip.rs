@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use crate::guard::Budget;
+
 /// A file of an archive.
 pub(super) struct Member<'a> {
     /// Folders and name, parts by `/`.
@@ -50,14 +52,14 @@ pub(super) fn members(archive: &[u8]) -> Result<Vec<Member<'_>>, String> {
 }
 
 impl Member<'_> {
-    /// Unpacked.
-    pub(super) fn read(&self) -> Result<Vec<u8>, String> {
+    /// Unpacked, at the cost of the archive's budget: members may share their bytes.
+    pub(super) fn read(&self, budget: &Budget) -> Result<Vec<u8>, String> {
         if !self.deflated {
+            budget.spend(self.packed.len())?;
             return Ok(self.packed.to_vec());
         }
-        let mut bytes = Vec::new();
-        let unpacked = flate2::read::DeflateDecoder::new(self.packed).take(self.size as u64 + 1).read_to_end(&mut bytes);
-        unpacked.map_err(|error| format!("{}: {error}", self.name))?;
+        let unpacked = budget.unpack(flate2::read::DeflateDecoder::new(self.packed).take(self.size as u64 + 1));
+        let bytes = unpacked.map_err(|error| format!("{}: {error}", self.name))?;
         if bytes.len() == self.size { Ok(bytes) } else { Err(format!("{}: {} bytes instead of {}", self.name, bytes.len(), self.size)) }
     }
 }

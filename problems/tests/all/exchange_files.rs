@@ -10,10 +10,10 @@ fn census(folder: &Path, source: Value, extra: Value) -> Result<DataSummary, Pro
     let mut problem = json!({ "source": source });
     problem.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     let config: ProblemConfig = serde_json::from_value(problem).unwrap();
-    DataSummary::of(&config, &Folders { beside: PathBuf::from("nowhere"), data: Some(folder.to_path_buf()) }, 0)
+    DataSummary::of(&config, &Folders::new(PathBuf::from("nowhere"), Some(folder.to_path_buf())), 0)
 }
 
-fn npy(descr: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn npy(descr: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend((header.len() as u16).to_le_bytes());
@@ -23,7 +23,7 @@ fn npy(descr: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Files stored as they are, as `numpy.savez` does.
-fn zipped(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn zipped(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes) in files {
         let (at, size, length) = (archive.len() as u32, (bytes.len() as u32).to_le_bytes(), (name.len() as u16).to_le_bytes());

@@ -23,7 +23,7 @@ pub(crate) fn folder_with(files: &[(&str, &[u8])]) -> TempDir {
 }
 
 pub(crate) fn beside(folder: &Path) -> Folders {
-    Folders { beside: folder.to_path_buf(), data: None }
+    Folders::new(folder.to_path_buf(), None)
 }
 
 /// `MOTET_DATA`, else the shared folder beside the workspace, if it has this subfolder.
@@ -34,7 +34,7 @@ pub(crate) fn real(subfolder: &str) -> Option<Folders> {
         println!("note: no {subfolder} in {}; set MOTET_DATA to test on the real files", found.display());
         return None;
     }
-    Some(Folders { beside: PathBuf::from("nowhere"), data: Some(found) })
+    Some(Folders::new(PathBuf::from("nowhere"), Some(found)))
 }
 
 pub(crate) fn census(problem: &str, folders: &Folders) -> Result<DataSummary, String> {

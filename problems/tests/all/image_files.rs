@@ -13,7 +13,7 @@ fn census(folder: &Path, source: Value, extra: Value) -> Result<DataSummary, Pro
     let mut problem = json!({ "source": source });
     problem.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     let config: ProblemConfig = serde_json::from_value(problem).unwrap();
-    DataSummary::of(&config, &Folders { beside: PathBuf::from("nowhere"), data: Some(folder.to_path_buf()) }, 0)
+    DataSummary::of(&config, &Folders::new(PathBuf::from("nowhere"), Some(folder.to_path_buf())), 0)
 }
 
 fn one() -> Value {

@@ -17,7 +17,7 @@ fn folder_with(name: &str, bytes: &[u8]) -> TempDir {
 }
 
 fn beside(folder: &Path) -> Folders {
-    Folders { beside: folder.to_path_buf(), data: None }
+    Folders::new(folder.to_path_buf(), None)
 }
 
 fn config(json: &str) -> Libsvm {
@@ -184,7 +184,7 @@ fn a_damaged_archive_is_an_error_that_names_the_file() {
 #[test]
 fn files_are_found_beside_the_experiment_first_then_in_the_data_folder_and_one_level_down() {
     let (here, data) = (tempfile::tempdir().unwrap(), folder_with("libsvm/mushrooms", b"1 1:1\n"));
-    let folders = Folders { beside: here.path().into(), data: Some(data.path().into()) };
+    let folders = Folders::new(here.path().into(), Some(data.path().into()));
     let find = |path: &str| folders.find(Path::new(path));
     assert_eq!(find("mushrooms").unwrap(), data.path().join("libsvm/mushrooms"));
     assert_eq!(find("libsvm/mushrooms").unwrap(), data.path().join("libsvm/mushrooms"));
@@ -199,7 +199,7 @@ fn files_are_found_beside_the_experiment_first_then_in_the_data_folder_and_one_l
 #[test]
 fn a_missing_file_says_where_it_was_looked_for() {
     let (here, data) = (tempfile::tempdir().unwrap(), folder_with("sub/other", b""));
-    let folders = Folders { beside: here.path().into(), data: Some(data.path().into()) };
+    let folders = Folders::new(here.path().into(), Some(data.path().into()));
     let error = config(r#"{"path": "nowhere"}"#).open(&folders).unwrap_err().to_string();
     let expect = format!(
         "no file `nowhere` (plain, .gz, .bz2 or .xz); looked in `{}`, `{}`, `{}`",

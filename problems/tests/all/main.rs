@@ -7,6 +7,7 @@ mod features;
 mod files;
 mod formulas;
 mod given;
+mod hostile_files;
 #[cfg(feature = "images")]
 mod image_files;
 mod libsvm;

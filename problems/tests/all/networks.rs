@@ -241,7 +241,7 @@ fn a_network_starts_at_the_weights_of_a_file_that_fits_it() {
         let source = json!({"kind": "synthetic", "clients": 2, "examples": 6, "features": 5, "classes": classes, "heterogeneity": 0.0});
         let config = json!({"source": source, "model": model, "weights": weights});
         let config: ProblemConfig = serde_json::from_value(config).unwrap();
-        Problem::build_from(&config, &Folders { beside: folder.path().into(), data: None }, 1)
+        Problem::build_from(&config, &Folders::new(folder.path().into(), None), 1)
     };
     let network = || json!({"kind": "mlp", "sizes": [4]});
     let whole = build(3, network(), Some("trained.safetensors")).unwrap();

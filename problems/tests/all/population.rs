@@ -5,7 +5,7 @@ use motet_problems::{Folders, Problem, ProblemConfig};
 
 fn build(json: &str) -> Result<Problem, String> {
     let config: ProblemConfig = serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
-    Problem::build_from(&config, &Folders { beside: "nowhere".into(), data: None }, 0).map_err(|error| error.to_string())
+    Problem::build_from(&config, &Folders::new("nowhere".into(), None), 0).map_err(|error| error.to_string())
 }
 
 fn curvature(problem: &Problem, client: u32) -> f64 {

@@ -13,7 +13,7 @@ fn config(json: &str) -> ProblemConfig {
 }
 
 fn nowhere() -> Folders {
-    Folders { beside: "nowhere".into(), data: None }
+    Folders::new("nowhere".into(), None)
 }
 
 fn build(json: &str, run: u64) -> Problem {

@@ -19,7 +19,7 @@ fn folder() -> Option<PathBuf> {
 #[test]
 fn the_real_files_have_the_counts_of_their_readme() {
     let Some(data) = folder() else { return };
-    let folders = Folders { beside: PathBuf::from("nowhere"), data: Some(data) };
+    let folders = Folders::new(PathBuf::from("nowhere"), Some(data));
     // name, rows, largest index, positives, non-zeros where the README gives them; one of ijcnn1 is written as 0
     let files = [
         ("mushrooms", 8_124, 112, 3_916, Some(170_604)),
@@ -51,6 +51,6 @@ fn the_real_files_have_the_counts_of_their_readme() {
 fn the_fingerprint_of_mushrooms_is_that_of_its_readme() {
     let Some(data) = folder() else { return };
     let source: Libsvm = serde_json::from_str(r#"{"path": "mushrooms", "features": 112}"#).unwrap();
-    let (_, input) = source.open(&Folders { beside: PathBuf::new(), data: Some(data) }).unwrap();
+    let (_, input) = source.open(&Folders::new(PathBuf::new(), Some(data))).unwrap();
     assert_eq!(input.sha256, "c6170f9d3de835051acced088f85c13c96d23038d950b31684d793d5c7be21bd");
 }

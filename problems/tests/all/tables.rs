@@ -161,3 +161,141 @@ fn parquet_columns_are_read_like_fields_of_text_and_damage_is_told() {
     let error = census(&table("cut.parquet", ""), &beside(folder.path())).unwrap_err();
     assert!(error.contains("cut.parquet, Parquet footer"), "{error}");
 }
+
+/// Eighty rows; `cell` is the height of the row with this number.
+fn eighty(by: char, cell: impl Fn(usize) -> String) -> String {
+    let rows = (0..80).map(|k| format!("{}{by}{}{by}{k}\n", ["a", "b"][k % 2], cell(k)));
+    format!("who{by}height{by}grade\n{}", rows.collect::<String>())
+}
+
+fn features(text: &[u8], more: &str) -> Result<u64, String> {
+    let folder = folder_with(&[("t.csv", text)]);
+    census(&table("t.csv", &format!(r#", "targets": "numbers"{more}"#)), &beside(folder.path())).map(|found| found.features)
+}
+
+#[test]
+fn one_cell_does_not_change_what_a_column_of_numbers_is() {
+    let with = |odd: &str| eighty(',', |k| if k == 7 { odd.to_owned() } else { format!("{k}.25") });
+    for (odd, reproach) in [
+        ("inf", "is not a finite number"),
+        ("1e999", "is not a finite number"),
+        ("1.2.3", "is no number"),
+        ("\"1,5\"", "has a decimal comma"),
+        ("\"1,234\"", "has a thousands separator"),
+        ("12 345", "has a thousands separator"),
+        ("5 %", "has a unit"),
+        ("2024-01-31", "is a date and no number"),
+        ("unknown", "is no number"),
+    ] {
+        let error = features(with(odd).as_bytes(), "").unwrap_err();
+        let expected = format!("t.csv, line 9: `{}` of column `height` {reproach}", odd.trim_matches('"'));
+        assert!(error.starts_with(&expected), "{error}");
+        assert!(error.contains("79 of its 80 cells are numbers") && error.contains("`categories = [\"height\"]`"), "{error}");
+        // It is meant: a column of 0 and 1 for each of eighty words.
+        assert_eq!(features(with(odd).as_bytes(), r#", "categories": ["height"]"#), Ok(80), "{odd}");
+    }
+    assert_eq!(features(with("?").as_bytes(), ""), Ok(1), "a gap is none of those");
+    // Nine in ten are numbers, with eight that are not; of eight in ten it is a column of words.
+    let error = features(eighty(',', |k| if k < 8 { "x".into() } else { "1".into() }).as_bytes(), "").unwrap_err();
+    assert!(error.contains("line 2: `x` of column `height` is no number, and 72 of its 80 cells are numbers (7 more are none)"), "{error}");
+    assert_eq!(features(eighty(',', |k| if k < 9 { "x".into() } else { "1".into() }).as_bytes(), ""), Ok(2));
+}
+
+#[test]
+fn one_cell_does_not_change_what_is_predicted() {
+    let text = eighty(',', |k| format!("{k}.25"));
+    let folder = folder_with(&[("t.csv", text.as_bytes())]);
+    let problem = |more: &str| format!(r#"{{"source": {{"kind": "table", "path": "t.csv", "target": "height", "client": "who"{more}}}}}"#);
+    assert_eq!(census(&problem(""), &beside(folder.path())).unwrap().labels, [0u64; 0]);
+    std::fs::write(folder.path().join("t.csv"), text.replace(",7.25,", ",inf,")).unwrap();
+    let error = census(&problem(""), &beside(folder.path())).unwrap_err();
+    assert!(
+        error.contains("line 9: `inf` of column `height` is not a finite number") && error.contains("targets = \"classes\""),
+        "{error}"
+    );
+    assert_eq!(census(&problem(r#", "targets": "classes""#), &beside(folder.path())).unwrap().labels.len(), 80);
+}
+
+#[test]
+fn decimal_commas_are_found_out_and_announced() {
+    let text = eighty(';', |k| format!("{k},25"));
+    for by in [";", "\t"] {
+        let folder = folder_with(&[("t.csv", text.replace(';', by).as_bytes())]);
+        let found = census(&table("t.csv", r#", "targets": "numbers""#), &beside(folder.path())).unwrap();
+        assert_eq!(found.features, 1, "and not one for each of eighty words");
+        assert_eq!(found.notes, ["numbers have decimal commas, as in `0,25` (80 cells); `decimal` overrules that"]);
+        let problem =
+            Problem::build(&config(&table("t.csv", r#", "targets": "numbers", "standardise": false"#)), folder.path(), 0).unwrap();
+        assert!(problem.about.contains("decimal commas"), "{}", problem.about);
+        // Half of the mean of (height − grade)² is 1/32 if every height is its grade and a quarter.
+        let value = problem.shards[0].train.value(&Vector::from(vec![1.0]), Batch::all());
+        assert!((value - 1.0 / 32.0).abs() < 1e-12, "{value}");
+    }
+    assert_eq!(features(text.as_bytes(), r#", "decimal": ",""#), Ok(1));
+    for (text, more, message) in [
+        (text.clone(), r#", "decimal": ".""#, "line 2: `0,25` of column `height` has a decimal comma"),
+        (text.clone(), r#", "decimal": "'""#, "source.decimal"),
+        (
+            text.replace("7,25\n", "1.234,5\n").replace(";7,25;", ";1.234,5;"),
+            "",
+            "line 9: `1.234,5` of column `height` has a thousands separator",
+        ),
+        (text.replace(";7,25;", ";7.25;"), "", "line 9: `7.25` of column `height` has a point, but this table has decimal commas"),
+        // Nobody can tell what these commas are.
+        (eighty(';', |k| format!("{},234", k + 1)), "", "line 2: `1,234` of column `height` has a thousands separator"),
+    ] {
+        let error = features(text.as_bytes(), more).unwrap_err();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn dates_are_called_dates() {
+    let text = eighty(',', |k| format!("2024-01-{:02}", k % 28 + 1));
+    let error = features(text.as_bytes(), "").unwrap_err();
+    assert!(error.starts_with("t.csv, column `height`: has dates, such as `2024-01-01`"), "{error}");
+    assert_eq!(features(text.as_bytes(), r#", "categories": ["height"]"#), Ok(28));
+    assert_eq!(features(text.replace("grade", "x,grade").replace(",2024", ",1,2024").as_bytes(), r#", "drop": ["x"]"#), Ok(1));
+}
+
+#[test]
+fn letters_of_other_encodings_are_read_where_the_table_says_so() {
+    let text = "who,colour,grade\né,grün,1.5\nb,“rot”,2.5\n";
+    let latin: Vec<u8> = text
+        .chars()
+        .map(|c| match c {
+            '“' => 0x93,
+            '”' => 0x94,
+            c => c as u8,
+        })
+        .collect();
+    let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let marked = [&[0xff, 0xfe][..], &little].concat();
+    let folder =
+        folder_with(&[("utf8.csv", text.as_bytes()), ("latin.csv", &latin), ("le.csv", &little), ("be.csv", &big), ("bom.csv", &marked)]);
+    let read = |path: &str, more: &str| census(&table(path, more), &beside(folder.path()));
+    let plain = read("utf8.csv", "").unwrap();
+    assert_eq!(plain.clients[1].name.as_deref(), Some("who é"));
+    assert_eq!(read("latin.csv", r#", "encoding": "latin-1""#).unwrap(), plain);
+    for path in ["le.csv", "be.csv", "bom.csv"] {
+        assert_eq!(read(path, r#", "encoding": "utf-16""#).unwrap(), plain, "{path}");
+        assert!(
+            read(path, "").unwrap_err().contains("first bytes: this is UTF-16 and not UTF-8: `encoding = \"utf-16\"` reads it"),
+            "{path}"
+        );
+    }
+    assert!(read("latin.csv", "").unwrap_err().contains("line 2: this is no UTF-8 text: say `encoding = \"latin-1\"`"));
+    std::fs::write(folder.path().join("le.csv"), [&little[..], &[7]].concat()).unwrap();
+    assert!(read("le.csv", r#", "encoding": "utf-16""#).unwrap_err().contains("two bytes a letter"));
+}
+
+#[test]
+fn many_columns_take_time_in_proportion() {
+    let names: Vec<String> = (0..200_000).map(|k| format!("c{k}")).collect();
+    let text = format!("{0},c7\n{1},1\n", names.join(","), vec!["1"; 200_000].join(","));
+    let started = std::time::Instant::now();
+    let error = features(text.as_bytes(), "").unwrap_err();
+    assert!(error.contains("line 1: two columns are called `c7`"), "{error}");
+    assert!(started.elapsed().as_secs() < 10, "a comparison of each with each takes a minute");
+}

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 fn census(folder: &Path, source: Value) -> Result<DataSummary, ProblemError> {
     let config: ProblemConfig = serde_json::from_value(json!({ "source": source })).unwrap();
-    DataSummary::of(&config, &Folders { beside: PathBuf::from("nowhere"), data: Some(folder.to_path_buf()) }, 0)
+    DataSummary::of(&config, &Folders::new(PathBuf::from("nowhere"), Some(folder.to_path_buf())), 0)
 }
 
 fn examples(source: Value) -> Dataset {

@@ -25,7 +25,7 @@ fn read(labels: &str, smoothness: &str) -> Option<Clients> {
     let config: ProblemConfig = serde_json::from_value(config).unwrap();
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let data = std::env::var_os("MOTET_DATA").map_or_else(|| workspace.join("../shared/data"), PathBuf::from);
-    match Problem::build_from(&config, &Folders { beside: workspace, data: Some(data) }, 0) {
+    match Problem::build_from(&config, &Folders::new(workspace, Some(data)), 0) {
         Ok(problem) => Some(problem.shards.iter().map(|shard| shard.train.clone()).collect()),
         Err(ProblemError::MissingFile { .. }) => {
             eprintln!("note: mushrooms is not in the data folder (MOTET_DATA): nothing was checked");

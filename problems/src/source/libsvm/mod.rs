@@ -69,7 +69,7 @@ impl Libsvm {
     /// Finds and reads the file; says also which file it was.
     pub fn open(&self, folders: &Folders) -> Result<(Dataset, Input), ProblemError> {
         let file = folders.find(&self.path)?;
-        let Opened { text, input } = open(&file)?;
+        let Opened { text, input } = open(&file, folders.limit)?;
         Ok((self.read(&text, name_of(&file))?, input))
     }
 

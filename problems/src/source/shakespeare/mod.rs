@@ -116,7 +116,7 @@ impl Shakespeare {
     /// Finds and reads the file: all speeches in their order, and which file it was.
     pub fn open(&self, folders: &Folders) -> Result<(Vec<Speech>, Input), ProblemError> {
         let file = folders.find(&self.path)?;
-        let Opened { text, input } = open(&file)?;
+        let Opened { text, input } = open(&file, folders.limit)?;
         let name = name_of(&file);
         let speeches = if plays::is_tar(&text) {
             plays::read_tar(&text, &name)?

@@ -109,7 +109,7 @@ impl StackExchange {
         let (mut library, mut inputs) = (Library::default(), vec![]);
         for path in &self.paths {
             let file = folders.find(path)?;
-            let (text, input) = stream(&file)?;
+            let (text, input) = stream(&file, folders.limit)?;
             let name = name_of(&file);
             let site = name.split('.').next().unwrap_or(&name).to_owned();
             let mut reader = Reader { sentences: self.form == PostForm::Sentences, lexicon: &mut library.lexicon };

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use motet_records::Input;
 
+use super::cell::{Cell, Decimal};
+use super::cells::{Cells, known};
 use super::{Table, TargetKind};
 use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
@@ -13,67 +15,14 @@ use crate::prepare::{Field, Form};
 use crate::source::Material;
 use crate::source::open::shown;
 
-/// A table as text: names of columns, and fields column by column; none where a value is missing.
-#[derive(Debug)]
-pub(super) struct Cells {
-    pub(super) names: Vec<String>,
-    pub(super) columns: Vec<Vec<Option<String>>>,
-    /// The line of the first row, for messages.
-    pub(super) first_line: usize,
-}
-
-/// What people write where they know nothing.
-const MISSING: [&str; 8] = ["", "?", "na", "n/a", "nan", "null", "none", "-"];
-
-/// What a field says, without the spaces around it; nothing where it says that nobody knows.
-fn known(field: &str) -> Option<&str> {
-    let field = field.trim();
-    (!MISSING.iter().any(|missing| field.eq_ignore_ascii_case(missing))).then_some(field)
-}
-
-impl Cells {
-    pub(super) fn read(text: &[u8], file: &str, separator: Option<char>) -> Result<Self, ProblemError> {
-        let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
-        let header = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        let by = match separator {
-            Some(given) => u8::try_from(given).ok().filter(u8::is_ascii).ok_or_else(|| ProblemError::Value {
-                key: "source.separator",
-                value: format!("{given:?}"),
-                wanted: "one ASCII character".into(),
-            })?,
-            None => [b'\t', b';', b','].into_iter().find(|by| header.contains(by)).unwrap_or(b','),
-        };
-        let odd = |line: u64, what: String| ProblemError::Odd { file: file.into(), place: format!("line {line}"), what };
-        let mut reader = csv::ReaderBuilder::new().delimiter(by).from_reader(text);
-        let names: Vec<String> = reader.headers().map_err(|cause| odd(1, cause.to_string()))?.iter().map(|n| n.trim().to_owned()).collect();
-        if let Some(twice) = names.iter().enumerate().find(|(k, name)| names[..*k].contains(name)) {
-            return Err(odd(1, format!("two columns are called `{}`", shown(twice.1.as_bytes()))));
-        }
-        let mut columns = vec![vec![]; names.len()];
-        for record in reader.records() {
-            let record = record.map_err(|cause| {
-                let line = cause.position().map_or(0, csv::Position::line);
-                let what = match cause.kind() {
-                    csv::ErrorKind::UnequalLengths { expected_len, len, .. } => format!("{len} fields, but the header has {expected_len}"),
-                    csv::ErrorKind::Utf8 { .. } => "this is no UTF-8 text".into(),
-                    _ => cause.to_string(),
-                };
-                odd(line, what)
-            })?;
-            for (column, field) in columns.iter_mut().zip(&record) {
-                column.push(known(field).map(str::to_owned));
-            }
-        }
-        Ok(Self { names, columns, first_line: 2 })
-    }
-}
-
 /// A table before it becomes examples: columns of text, or columns whose type is known already.
 pub(crate) struct Sheet {
     names: Vec<String>,
     columns: Vec<Raw>,
     /// What messages call a row, and the number of the first.
     rows: (&'static str, usize),
+    decimal: Decimal,
+    notes: Vec<String>,
 }
 
 /// A column as it came.
@@ -92,7 +41,13 @@ enum Full {
 
 impl From<Cells> for Sheet {
     fn from(cells: Cells) -> Self {
-        Self { names: cells.names, columns: cells.columns.into_iter().map(Raw::Text).collect(), rows: ("line", cells.first_line) }
+        Self {
+            names: cells.names,
+            columns: cells.columns.into_iter().map(Raw::Text).collect(),
+            rows: ("line", cells.first_line),
+            decimal: cells.decimal,
+            notes: cells.notes,
+        }
     }
 }
 
@@ -109,7 +64,7 @@ impl Sheet {
             numbers @ Column::Numbers(_) => numbers,
         };
         let (names, columns) = columns.into_iter().map(|(name, column)| (name, Raw::Typed(typed(column)))).unzip();
-        Self { names, columns, rows: ("row", 0) }
+        Self { names, columns, rows: ("row", 0), decimal: Decimal::Point, notes: vec![] }
     }
 
     /// A table as examples.
@@ -134,9 +89,13 @@ impl Sheet {
         let (mut made, most) = (Made::default(), table.most_categories.get() as usize);
         let form = if table.standardise { Form::Scaled } else { Form::Number };
         for (name, column) in std::mem::take(&mut self.names).into_iter().zip(std::mem::take(&mut self.columns)) {
-            match column.numbers() {
-                Ok(values) => made.add(name, form.clone(), vec![values]),
-                Err(words) => made.words(name, &words, file, most)?,
+            match column {
+                Raw::Typed(Column::Numbers(values)) => made.add(name, form.clone(), vec![values]),
+                Raw::Typed(Column::Words(words)) => made.words(name, &words, file, most)?,
+                Raw::Text(cells) => match self.numbers(&name, &cells, file)? {
+                    Some(values) => made.add(name, form.clone(), vec![values]),
+                    None => made.words(name, &cells, file, most)?,
+                },
             }
         }
         for (name, column) in named {
@@ -150,17 +109,71 @@ impl Sheet {
             let (keys, names) = owners.in_natural_order();
             dataset = dataset.from_clients(keys).named(names.into_iter().map(|name| format!("{column} {name}")).collect());
         }
+        dataset = dataset.noted(std::mem::take(&mut self.notes));
         Ok(Material::Table { dataset, fields, inputs: vec![input] })
     }
 
     /// Takes a column out.
     fn take(&mut self, key: &'static str, name: &str) -> Result<Raw, ProblemError> {
         let Some(at) = self.names.iter().position(|n| n == name) else {
-            let wanted = format!("the columns are {}", self.names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "));
+            const SHOWN: usize = 40;
+            let shown = self.names.iter().take(SHOWN).map(|n| format!("`{}`", shown(n.as_bytes()))).collect::<Vec<_>>().join(", ");
+            let wanted = format!("the columns are {shown}{}", if self.names.len() > SHOWN { ", …" } else { "" });
             return Err(ProblemError::Value { key, value: format!("{name:?}"), wanted });
         };
         self.names.remove(at);
         Ok(self.columns.remove(at))
+    }
+
+    /// The numbers of a column, gaps as NaN, or nothing if it is one of words. A column of which nine present cells in ten are
+    /// numbers, or meant to be, is one of numbers: every other cell would change what the whole column means.
+    fn numbers(&self, name: &str, cells: &[Option<String>], file: &str) -> Result<Option<Vec<f64>>, ProblemError> {
+        let read: Vec<Option<Cell>> = cells.iter().map(|cell| cell.as_deref().map(|cell| Cell::of(cell, self.decimal))).collect();
+        let hint = format!(
+            "correct it, leave it empty if nobody knows it, or say `categories = [\"{}\"]` if the cells are names",
+            shown(name.as_bytes())
+        );
+        self.doubtful(name, &read, |row| cells[row].as_deref().unwrap_or_default(), &hint)
+            .map_or(Ok(()), |(place, what)| Err(ProblemError::Odd { file: file.into(), place, what }))?;
+        let dates = read.iter().flatten().filter(|cell| **cell == Cell::Date).count();
+        if dates > 0 && nine_in_ten(dates, read.iter().flatten().count()) {
+            let example = read.iter().position(|cell| *cell == Some(Cell::Date)).and_then(|row| cells[row].as_deref()).unwrap_or_default();
+            let name = shown(name.as_bytes());
+            let what = format!(
+                "has dates, such as `{}`, which are neither numbers nor words: `drop` leaves the column out, `categories = [\"{name}\"]` takes each date as a word",
+                shown(example.as_bytes())
+            );
+            return Err(ProblemError::Odd { file: file.into(), place: format!("column `{name}`"), what });
+        }
+        let value = |cell: Option<Cell>| match cell {
+            None => Some(f64::NAN),
+            Some(Cell::Number(value)) => Some(value),
+            Some(_) => None,
+        };
+        Ok(read.into_iter().map(value).collect())
+    }
+
+    /// Place and fault of the first cell that is no number in a column of numbers; nothing if all are, or if it is one of words.
+    fn doubtful<'a>(&self, name: &str, read: &[Option<Cell>], text: impl Fn(usize) -> &'a str, hint: &str) -> Option<(String, String)> {
+        let present = read.iter().flatten().count();
+        let numbers = read.iter().flatten().filter(|cell| matches!(cell, Cell::Number(_))).count();
+        let meant = read.iter().flatten().filter(|cell| matches!(cell, Cell::Number(_) | Cell::Almost(_))).count();
+        if numbers == present || !nine_in_ten(meant, present) {
+            return None;
+        }
+        let wrong = |(row, cell): (usize, &Option<Cell>)| cell.filter(|cell| !matches!(cell, Cell::Number(_))).map(|cell| (row, cell));
+        let (row, cell) = read.iter().enumerate().find_map(wrong)?;
+        let more = match present - numbers - 1 {
+            0 => String::new(),
+            more => format!(" ({more} more are none)"),
+        };
+        let what = format!(
+            "`{}` of column `{}` {}, and {numbers} of its {present} cells are numbers{more}: {hint}",
+            shown(text(row).as_bytes()),
+            shown(name.as_bytes()),
+            cell.reproach()
+        );
+        Some((self.place(row), what))
     }
 
     /// What messages call a row.
@@ -186,8 +199,15 @@ impl Sheet {
 
     /// Classes or numbers.
     fn targets(&self, target: Full, table: &Table, file: &str) -> Result<Targets, ProblemError> {
+        if let (Full::Words(words), TargetKind::Auto) = (&target, table.targets) {
+            let read: Vec<Option<Cell>> = words.iter().map(|word| Some(Cell::of(word, self.decimal))).collect();
+            let hint = "correct it, or say `targets = \"classes\"` if the cells are names";
+            if let Some((place, what)) = self.doubtful(&table.target, &read, |row| words[row].as_str(), hint) {
+                return Err(ProblemError::Odd { file: file.into(), place, what });
+            }
+        }
         let values: Vec<Option<f64>> = match &target {
-            Full::Words(words) => words.iter().map(|word| number(word)).collect(),
+            Full::Words(words) => words.iter().map(|word| number(word, self.decimal)).collect(),
             Full::Numbers(numbers) => numbers.iter().copied().map(Some).collect(),
         };
         let whole = values.iter().all(|v| v.is_some_and(|v| v.fract() == 0.0));
@@ -200,8 +220,9 @@ impl Sheet {
         if quantities {
             return all.map(Targets::Numbers).ok_or_else(|| {
                 let row = values.iter().position(Option::is_none).unwrap_or_default();
-                let word = if let Full::Words(words) = &target { shown(words[row].as_bytes()) } else { String::new() };
-                let what = format!("`{word}` of column `{}` is no number", table.target);
+                let word = if let Full::Words(words) = &target { words[row].as_str() } else { "" };
+                let reproach = Cell::of(word, self.decimal).reproach();
+                let what = format!("`{}` of column `{}` {reproach}", shown(word.as_bytes()), table.target);
                 ProblemError::Odd { file: file.into(), place: self.place(row), what }
             });
         }
@@ -223,18 +244,6 @@ impl Raw {
         match self {
             Raw::Text(words) => words.is_empty(),
             Raw::Typed(column) => column.is_empty(),
-        }
-    }
-
-    /// Numbers with NaN for gaps, or words.
-    fn numbers(self) -> Result<Vec<f64>, Vec<Option<String>>> {
-        match self {
-            Raw::Typed(Column::Numbers(numbers)) => Ok(numbers),
-            Raw::Typed(Column::Words(words)) => Err(words),
-            Raw::Text(fields) => {
-                let numbers = fields.iter().map(|field| field.as_deref().map_or(Some(f64::NAN), number));
-                numbers.collect::<Option<Vec<f64>>>().ok_or(fields)
-            }
         }
     }
 
@@ -275,8 +284,13 @@ fn written(number: f64) -> String {
     (number + 0.0).to_string()
 }
 
-pub(super) fn number(field: &str) -> Option<f64> {
-    field.parse().ok().filter(|v: &f64| v.is_finite())
+/// Are nine in ten so?
+fn nine_in_ten(some: usize, all: usize) -> bool {
+    some as u64 * 10 >= all as u64 * 9
+}
+
+pub(super) fn number(field: &str, decimal: Decimal) -> Option<f64> {
+    if let Cell::Number(value) = Cell::of(field, decimal) { Some(value) } else { None }
 }
 
 /// Fields and the columns that became of them.
@@ -314,8 +328,9 @@ pub(super) fn by_rows(columns: &[Vec<f64>], rows: usize) -> Dense {
 /// The place of each name among the different ones, in order of their numbers, or of their letters if some are none; and those.
 pub(crate) fn in_natural_order(owners: &[String]) -> (Vec<u32>, Vec<String>) {
     let mut names: Vec<&str> = owners.iter().map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect();
-    if names.iter().all(|name| number(name).is_some()) {
-        names.sort_by(|a, b| number(a).unwrap_or_default().total_cmp(&number(b).unwrap_or_default()));
+    let value = |name: &str| number(name, Decimal::Point);
+    if names.iter().all(|name| value(name).is_some()) {
+        names.sort_by(|a, b| value(a).unwrap_or_default().total_cmp(&value(b).unwrap_or_default()));
     }
     let places: BTreeMap<&str, u32> = names.iter().copied().zip(0..).collect();
     (owners.iter().map(|owner| places[owner.as_str()]).collect(), names.into_iter().map(str::to_owned).collect())

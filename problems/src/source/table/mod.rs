@@ -1,10 +1,14 @@
 //! Tables as people have them: a header, a column that says whose a row is, a column to predict.
 //!
 //! Columns of numbers stay numbers; each client fills its gaps and standardises with its own training rows ([`crate::prepare`]).
+//! A column of which nine cells in ten are numbers is one of numbers, and its other cells are errors.
 //! Columns of words become one column of 0 and 1 for each different word, none of them set where the word is missing.
 
 mod again;
+mod cell;
+mod cells;
 mod columns;
+mod encoding;
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -15,8 +19,10 @@ use super::open::{Opened, name_of, open};
 use super::{Load, Material, Place};
 use crate::error::ProblemError;
 pub(crate) use again::raw_rows;
-use columns::Cells;
+use cells::Cells;
 pub(crate) use columns::{Sheet, in_natural_order};
+pub use encoding::Encoding;
+use encoding::decoded;
 use motet_core::{Documented, Kind};
 
 /// A table (CSV, TSV; Parquet with the feature `parquet`) with a column that names the client and one to predict.
@@ -36,12 +42,18 @@ pub struct Table {
     /// Columns to leave out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<String>,
-    /// Columns whose numbers are names of classes, one column of 0 and 1 for each.
+    /// Columns whose numbers, dates or words are names of categories, one column of 0 and 1 for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
     /// What stands between two fields; the one of tab, semicolon and comma that the header has unless told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<char>,
+    /// What stands before the fraction of a number: "." or ","; found out from tables whose separator is no comma unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decimal: Option<char>,
+    /// How letters are written: "utf-8", "utf-16" or "latin-1" (Windows-1252); utf-8 unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<Encoding>,
     /// Does each client standardise its columns of numbers? true unless told.
     #[serde(default = "yes")]
     pub standardise: bool,
@@ -65,6 +77,8 @@ impl Table {
             drop: vec![],
             categories: vec![],
             separator: None,
+            decimal: None,
+            encoding: None,
             standardise: yes(),
             most_categories: hundred(),
         }
@@ -94,15 +108,19 @@ pub enum TargetKind {
 impl Load for Table {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let path = place.folders.find(&self.path)?;
-        let Opened { text, input } = open(&path)?;
+        let Opened { text, input } = open(&path, place.folders.limit)?;
         let file = name_of(&path);
-        let cells = if text.starts_with(b"PAR1") { parquet(&path, &file)? } else { Cells::read(&text, &file, self.separator)? };
+        let cells = if text.starts_with(b"PAR1") {
+            parquet(&path, &file, &place.folders.limit.budget(input.bytes))?
+        } else {
+            Cells::read(&decoded(text, self.encoding, &file)?, &file, (self.separator, self.decimal))?
+        };
         Sheet::from(cells).assemble(self, &file, input)
     }
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_: &std::path::Path, file: &str) -> Result<Cells, ProblemError> {
+fn parquet(_: &std::path::Path, file: &str, _: &crate::guard::Budget) -> Result<Cells, ProblemError> {
     Err(ProblemError::Odd {
         file: file.into(),
         place: "first bytes".into(),

@@ -6,10 +6,12 @@ use std::path::Path;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
-use super::columns::Cells;
+use super::cell::Decimal;
+use super::cells::Cells;
 use crate::error::ProblemError;
+use crate::guard::Budget;
 
-pub(super) fn read(path: &Path, file: &str) -> Result<Cells, ProblemError> {
+pub(super) fn read(path: &Path, file: &str, budget: &Budget) -> Result<Cells, ProblemError> {
     let odd = |place: String, what: String| ProblemError::Odd { file: file.into(), place, what };
     let opened = File::open(path).map_err(|cause| ProblemError::Unreadable { file: path.to_path_buf(), cause })?;
     let reader = SerializedFileReader::new(opened).map_err(|cause| odd("Parquet footer".into(), cause.to_string()))?;
@@ -23,15 +25,18 @@ pub(super) fn read(path: &Path, file: &str) -> Result<Cells, ProblemError> {
                 Field::Null => None,
                 Field::Str(text) => Some(text.clone()),
                 Field::Bool(truth) => Some(u8::from(*truth).to_string()),
-                Field::Float(value) => value.is_finite().then(|| value.to_string()),
-                Field::Double(value) => value.is_finite().then(|| value.to_string()),
+                Field::Float(value) => (!value.is_nan()).then(|| value.to_string()),
+                Field::Double(value) => (!value.is_nan()).then(|| value.to_string()),
                 Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_) | Field::Bytes(_) => {
                     return Err(odd(format!("column `{name}`"), "is nested or raw bytes; tables have numbers and words".into()));
                 }
                 other => Some(other.to_string()),
             };
+            // A few bytes may say the same value a billion times.
+            let bytes = size_of::<Option<String>>() + value.as_ref().map_or(0, String::len);
+            budget.spend(bytes).map_err(|what| odd(format!("row {}", number + 1), what))?;
             column.push(value);
         }
     }
-    Ok(Cells { names, columns, first_line: 1 })
+    Ok(Cells { names, columns, first_line: 1, decimal: Decimal::Point, notes: vec![] })
 }

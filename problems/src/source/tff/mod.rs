@@ -94,8 +94,8 @@ struct Part<'a> {
 
 impl Load for Tff {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        let first = Volume::open(&place.folders.find(&self.path)?)?;
-        let second = self.test_path.as_ref().map(|path| Volume::open(&place.folders.find(path)?)).transpose()?;
+        let first = Volume::open(&place.folders.find(&self.path)?, place.folders.limit)?;
+        let second = self.test_path.as_ref().map(|path| Volume::open(&place.folders.find(path)?, place.folders.limit)).transpose()?;
         let mut parts = vec![part(&first, ("source.train", "train", self.train.as_deref()), Usage::Train)?];
         let wanted = ("source.test", "test", self.test.as_deref());
         match (&second, &self.test) {

@@ -78,7 +78,6 @@ fn cells(kind: &[u8], bytes: &[u8]) -> Result<Value, String> {
         }};
     }
     let single = |value: f64| value as f32;
-    let number = |value: u64| value as i64;
     Ok(match kind {
         b"float32" => Value::Numbers(read!(f32, f32::from)),
         b"float64" => Value::Numbers(read!(f64, single)),
@@ -89,7 +88,11 @@ fn cells(kind: &[u8], bytes: &[u8]) -> Result<Value, String> {
         b"int32" => Value::Whole(read!(i32, i64::from)),
         b"uint32" => Value::Whole(read!(u32, i64::from)),
         b"int64" => Value::Whole(read!(i64, i64::from)),
-        b"uint64" => Value::Whole(read!(u64, number)),
+        b"uint64" => {
+            let numbers: Vec<u64> = read!(u64, u64::from);
+            let whole = |number| i64::try_from(number).map_err(|_| format!("{number} is more than whole numbers hold here"));
+            Value::Whole(numbers.into_iter().map(whole).collect::<Result<_, _>>()?)
+        }
         _ => return Err(format!("type {:?}, which this program does not read", String::from_utf8_lossy(kind))),
     })
 }

@@ -1,7 +1,6 @@
 //! One SQLite file, in TensorFlow Federated's or in FedJAX's form, read row by row.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, Row};
 use super::example::{self, Example};
 use super::msgpack;
 use crate::error::ProblemError;
+use crate::guard::{Budget, FileLimit, open_regular};
 use crate::imports::{fingerprint, verify};
 
 /// A file that is open.
@@ -19,6 +19,8 @@ pub(super) struct Volume {
     pub(super) input: Input,
     base: Connection,
     form: Form,
+    /// What the rows of the whole file may unpack to.
+    budget: Budget,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,18 +35,19 @@ enum Form {
 pub(super) type Each<'a> = dyn FnMut(u32, Example) -> Result<(), String> + 'a;
 
 impl Volume {
-    pub(super) fn open(file: &Path) -> Result<Self, ProblemError> {
+    pub(super) fn open(file: &Path, limit: FileLimit) -> Result<Self, ProblemError> {
         let unreadable = |cause| ProblemError::Unreadable { file: PathBuf::from(file), cause };
         let input = fingerprint(file)?;
         verify(file, &input)?;
         let mut first = Vec::new();
-        File::open(file).and_then(|opened| opened.take(16).read_to_end(&mut first)).map_err(unreadable)?;
+        open_regular(file)?.0.take(16).read_to_end(&mut first).map_err(unreadable)?;
         let odd = |place: &str, what: String| ProblemError::Odd { file: input.name.clone(), place: place.into(), what };
         if first != *b"SQLite format 3\0" {
             return Err(odd("first bytes", stranger(&first).into()));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let base = Connection::open_with_flags(file, flags).map_err(|cause| odd("SQLite", cause.to_string()))?;
+        let mut base = Connection::open_with_flags(file, flags).map_err(|cause| odd("SQLite", cause.to_string()))?;
+        bound(&mut base, input.bytes).map_err(|cause| odd("SQLite", cause.to_string()))?;
         let tables = || -> Result<Vec<String>, rusqlite::Error> {
             let mut listed = base.prepare("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")?;
             let names = listed.query_map([], |row| row.get(0))?;
@@ -60,7 +63,13 @@ impl Volume {
                 return Err(odd("SQLite", format!("the tables are {}: {what}", listed(&tables))));
             }
         };
-        Ok(Self { input, base, form })
+        for name in form.tables() {
+            if let Some(what) = computed(&base, name).map_err(|cause| odd("SQLite", cause.to_string()))? {
+                return Err(odd("SQLite", format!("`{name}` {what}: only tables that hold their rows are read")));
+            }
+        }
+        let budget = limit.budget(input.bytes);
+        Ok(Self { input, base, form, budget })
     }
 
     pub(super) fn odd(&self, place: impl Into<String>, what: impl Into<String>) -> ProblemError {
@@ -68,7 +77,9 @@ impl Volume {
     }
 
     fn damaged(&self, cause: &rusqlite::Error) -> ProblemError {
-        self.odd("SQLite", cause.to_string())
+        let endless = cause.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted);
+        let what = if endless { "its rows are more than its bytes can hold: the file is damaged".into() } else { cause.to_string() };
+        self.odd("SQLite", what)
     }
 
     /// The names of the splits; none in FedJAX's form.
@@ -149,12 +160,52 @@ impl Volume {
         match self.form {
             Form::Tff => each(key, example::decode(bytes)?),
             Form::FedJax => {
-                let mut unpacked = Vec::new();
-                flate2::read::ZlibDecoder::new(bytes).read_to_end(&mut unpacked).map_err(|cause| format!("zlib: {cause}"))?;
+                let unpacked = self.budget.unpack(flate2::read::ZlibDecoder::new(bytes)).map_err(|cause| format!("zlib: {cause}"))?;
                 msgpack::decode(&unpacked)?.into_iter().try_for_each(|example| each(key, example))
             }
         }
     }
+}
+
+impl Form {
+    /// Where its rows are.
+    fn tables(self) -> &'static [&'static str] {
+        match self {
+            Form::Tff => &["examples", "client_metadata"],
+            Form::FedJax => &["federated_data"],
+        }
+    }
+}
+
+/// Gives every question so many steps as the bytes of the file allow: pages that lead to each other have no last row.
+fn bound(base: &mut Connection, bytes: u64) -> Result<(), rusqlite::Error> {
+    const EVERY: i32 = 1 << 16;
+    const STEPS_PER_BYTE: u64 = 16;
+    const ALWAYS: u64 = 1 << 22;
+    let mut left = (bytes.saturating_mul(STEPS_PER_BYTE).saturating_add(ALWAYS)) / EVERY as u64;
+    base.progress_handler(
+        EVERY,
+        Some(move || {
+            left = left.saturating_sub(1);
+            left == 0
+        }),
+    )
+}
+
+/// What is wrong with a table whose rows are computed and not in the file: those may be endless or of any size.
+fn computed(base: &Connection, table: &str) -> Result<Option<&'static str>, rusqlite::Error> {
+    let (kind, page): (String, i64) =
+        base.query_row("SELECT type, rootpage FROM sqlite_master WHERE name = ?1 AND type IN ('table', 'view')", [table], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    if kind != "table" {
+        return Ok(Some("is a view"));
+    }
+    if page == 0 {
+        return Ok(Some("is a virtual table"));
+    }
+    let made: i64 = base.query_row("SELECT count(*) FROM pragma_table_xinfo(?1) WHERE hidden <> 0", [table], |row| row.get(0))?;
+    Ok((made > 0).then_some("has a column that is computed"))
 }
 
 /// A client's name, which FedJAX writes as bytes.
