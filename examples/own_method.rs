@@ -71,7 +71,7 @@ fn main() -> std::process::ExitCode {
 #[test]
 fn an_experiment_names_it_and_it_keeps_every_promise() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (file, out) = (concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/signs.toml"), folder.path().join("out"));
+    let (file, out) = (concat!(env!("CARGO_MANIFEST_DIR"), "/examples/signs.toml"), folder.path().join("out"));
     let words = ["motet", "run", file, "--out", out.to_str().expect("a path in UTF-8")];
     assert_eq!(motet_cli::main_of(&Catalogue::standard().method::<Majority>(), words), 0);
     let summary = std::fs::read_to_string(out.join("summary.json")).expect("a summary");

@@ -45,7 +45,7 @@ const COPIES: u64 = 5;
 ///
 /// ```
 /// use std::{ops::Range, path::Path, sync::Arc};
-/// use motet_core::{Batch, Documented, Exam, Kind, Objective, Rows, Vector};
+/// use motet_core::{Batch, Documented, Evaluator, Kind, Objective, Rows, Vector};
 /// use motet_problems::{Examples, MODELS, Model, ModelError, Problem};
 /// use serde::{Deserialize, Serialize};
 ///
@@ -65,7 +65,7 @@ const COPIES: u64 = 5;
 ///     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {
 ///         Arc::new(Squares(data.targets()[rows].to_vec()))
 ///     }
-///     fn exam(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Exam> {
+///     fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
 ///         Arc::new(Squares(data.targets()[rows].to_vec()))
 ///     }
 /// }
@@ -97,7 +97,7 @@ const COPIES: u64 = 5;
 ///     }
 /// }
 ///
-/// impl Exam for Squares {
+/// impl Evaluator for Squares {
 ///     fn examples(&self) -> usize {
 ///         self.0.len()
 ///     }

@@ -79,7 +79,7 @@ pub static SPLITS: Kinds<dyn AnySplit> = Kinds::new(&[
 /// ```
 /// use std::path::Path;
 /// use motet_core::{Documented, Kind, Rng};
-/// use motet_problems::{Dataset, Deal, Lot, Partition, Problem, ProblemError, SPLITS};
+/// use motet_problems::{Dataset, Deal, Usage, Partition, Problem, ProblemError, SPLITS};
 /// use serde::{Deserialize, Serialize};
 ///
 /// /// One example for each client but the last, who has all others.
@@ -96,7 +96,7 @@ pub static SPLITS: Kinds<dyn AnySplit> = Kinds::new(&[
 ///
 /// impl Deal for OneGiant {
 ///     fn deal(&self, data: &Dataset, _: &mut Rng) -> Result<Partition, ProblemError> {
-///         let mut rows = data.rows_for(Lot::Train);
+///         let mut rows = data.rows_for(Usage::Train);
 ///         let (clients, least) = (self.clients, 1);
 ///         if clients == 0 || clients > rows.len() {
 ///             return Err(ProblemError::TooManyClients { clients, rows: rows.len(), least });
