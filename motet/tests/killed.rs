@@ -162,7 +162,7 @@ fn every_write(text: &str, writer: Writer) -> u64 {
     for n in 1.. {
         let folder = parent.path().join(n.to_string());
         if go(text, &folder, writer, n) {
-            println!("killed at each of {} writes", n - 1);
+            eprintln!("killed at each of {} writes", n - 1);
             return n - 1;
         }
         let damaged = |when: &str| {
