@@ -7,6 +7,8 @@ mod features;
 mod files;
 mod formulas;
 mod given;
+// It writes files of every form.
+#[cfg(all(feature = "images", feature = "sqlite", feature = "text"))]
 mod hostile_files;
 #[cfg(feature = "images")]
 mod image_files;
