@@ -21,7 +21,7 @@ impl Compressors {
     /// The compressor of one client.
     ///
     /// # Panics
-    /// If there is none for it; [`Compressors::refuse`] is asked before a run.
+    /// If there is none for it; [`Compressors::suits`] is asked before a run.
     pub fn of(&self, client: ClientId) -> &Compressor {
         match self {
             Compressors::Same(c) => c,
