@@ -17,11 +17,11 @@ pub(super) struct Gathered<'a> {
     how: &'a Tff,
     /// By key.
     names: Vec<String>,
-    kept: ClientVersions,
+    kept: RowsSoFar,
 }
 
 /// Examples in the form of the first of them.
-enum ClientVersions {
+enum RowsSoFar {
     Nothing,
     Numbers(Box<Table>),
     /// The characters of each client, one snippet after another.
@@ -40,21 +40,21 @@ struct Table {
 
 impl<'a> Gathered<'a> {
     pub(super) fn new(how: &'a Tff, names: Vec<String>) -> Self {
-        Self { how, names, kept: ClientVersions::Nothing }
+        Self { how, names, kept: RowsSoFar::Nothing }
     }
 
     pub(super) fn push(&mut self, key: u32, lot: Usage, example: Example) -> Result<(), String> {
-        if let ClientVersions::Nothing = self.kept {
-            self.kept = ClientVersions::of(&example, self.how)?;
+        if let RowsSoFar::Nothing = self.kept {
+            self.kept = RowsSoFar::of(&example, self.how)?;
         }
         match &mut self.kept {
-            ClientVersions::Nothing => Ok(()),
-            ClientVersions::Numbers(table) => table.push(key, lot, &example),
-            ClientVersions::Snippets(alphabet, streams) => {
+            RowsSoFar::Nothing => Ok(()),
+            RowsSoFar::Numbers(table) => table.push(key, lot, &example),
+            RowsSoFar::Snippets(alphabet, streams) => {
                 streams.entry((key, lot)).or_default().extend(alphabet.speech(&text(&example, "snippets")?));
                 Ok(())
             }
-            ClientVersions::Words(library) => words(library, key, lot, &example, self.how.form),
+            RowsSoFar::Words(library) => words(library, key, lot, &example, self.how.form),
         }
     }
 
@@ -62,13 +62,13 @@ impl<'a> Gathered<'a> {
         let nothing = || ProblemError::NoExamples { file: volume.input.name.clone() };
         let how = self.how;
         let dataset = match self.kept {
-            ClientVersions::Nothing => return Err(nothing()),
-            ClientVersions::Numbers(table) => {
+            RowsSoFar::Nothing => return Err(nothing()),
+            RowsSoFar::Numbers(table) => {
                 let (keys, usages) = table.owners.into_iter().unzip();
                 let features = table.rows.matrix().ok_or_else(nothing)?;
                 Dataset::new(features, targets(table.targets)).from_clients(keys).named(self.names).with_some_usages(usages)
             }
-            ClientVersions::Snippets(alphabet, streams) => {
+            RowsSoFar::Snippets(alphabet, streams) => {
                 let (window, mut rows, mut usages) = (how.window.get() as usize, Rows::default(), Vec::new());
                 for ((key, lot), stream) in streams {
                     rows.cut(&stream, window, key);
@@ -76,7 +76,7 @@ impl<'a> Gathered<'a> {
                 }
                 rows.dataset(window + 1, alphabet.tokens.count(), self.names).with_some_usages(usages)
             }
-            ClientVersions::Words(library) => {
+            RowsSoFar::Words(library) => {
                 let library = Library { users: self.names, ..library };
                 match how.form {
                     PostForm::Bag => library.bags(how.words, how.tags, how.weigh)?,
@@ -88,15 +88,15 @@ impl<'a> Gathered<'a> {
     }
 }
 
-impl ClientVersions {
+impl RowsSoFar {
     /// What the features of the first example say.
     fn of(example: &Example, how: &Tff) -> Result<Self, String> {
         let told = how.x.is_some() || how.y.is_some();
         if !told && example.contains_key("snippets") {
-            return Ok(ClientVersions::Snippets(Alphabet::default(), BTreeMap::new()));
+            return Ok(RowsSoFar::Snippets(Alphabet::default(), BTreeMap::new()));
         }
         if !told && example.contains_key("tokens") {
-            return Ok(ClientVersions::Words(Library::default()));
+            return Ok(RowsSoFar::Words(Library::default()));
         }
         let known = || example.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let pick = |told: &Option<String>, usual: &[&str], key: &str| {
@@ -105,7 +105,7 @@ impl ClientVersions {
             found.ok_or_else(|| format!("the features are {}: name one of them in {key}", known()))
         };
         let (x, y) = (pick(&how.x, &["pixels", "image", "x"], "x")?, pick(&how.y, &["label", "y"], "y")?);
-        Ok(ClientVersions::Numbers(Box::new(Table { x, y, rows: Numbers::default(), targets: Vec::new(), owners: Vec::new() })))
+        Ok(RowsSoFar::Numbers(Box::new(Table { x, y, rows: Numbers::default(), targets: Vec::new(), owners: Vec::new() })))
     }
 }
 
