@@ -87,7 +87,8 @@ fn claims_are_checked_before_anything_is_run() {
     assert_eq!(checked("rounds_to(scafflix, gap=1e-6) <= rounds_to(flix, gap=1e-6) / 3"), Ok(()));
     assert_eq!(checked("for a in alpha: final(flix[alpha=a/10], gap) <= a and final(flix, steps) < 1"), Ok(()));
     let error = checked("rounds_to(scaflix, gap=1e-6) <= 3").unwrap_err();
-    assert!(error.starts_with("claim \"B1.1\", column 11: unknown method `scaflix`; did you mean `scafflix`?"), "{error}");
+    let told = "claim \"B1.1\", column 11, rounds_to(>>scaflix<<, gap=1e-6) <= 3: unknown method `scaflix`; did you mean `scafflix`?";
+    assert!(error.starts_with(told), "{error}");
     assert!(checked("final(flix, los) <= 3").unwrap_err().contains("did you mean `loss`?"));
     assert!(checked("for b in beta: final(flix[alpha=b], gap) <= 3").unwrap_err().contains("unknown parameter `beta`"));
 }
