@@ -178,15 +178,15 @@ pub fn train<A: Study>(
     train_from(algorithm, RunState::before(algorithm, start), plan, fleet, sink, &mut NoCheckpoints)
 }
 
-/// Goes on from a moment of a run as if nothing had happened since, and offers every later one to `keeper`. The clients
-/// must have the states of that moment.
+/// Goes on from a state of a run as if nothing had happened since, and offers every later one to `checkpointer`. The clients
+/// must have the states of that time.
 pub fn train_from<A: Study>(
     algorithm: &A,
     from: RunState<A>,
     plan: &Plan,
     fleet: &mut dyn Fleet<A>,
     sink: &mut dyn Sink,
-    keeper: &mut dyn Checkpointer<A>,
+    checkpointer: &mut dyn Checkpointer<A>,
 ) -> Result<Trained<A>, TrainError> {
     let roster = fleet.roster();
     let probed = algorithm.target().map_or_else(|| plan.probed(&roster), |target| vec![target]);
@@ -225,7 +225,7 @@ pub fn train_from<A: Study>(
         if last {
             break;
         }
-        if keeper.after(&now).map_err(|source| TrainError::Keep { round: index, source })? == AfterRound::Stop {
+        if checkpointer.after(&now).map_err(|source| TrainError::Keep { round: index, source })? == AfterRound::Stop {
             outcome = Outcome::Interrupted { round: index };
             break;
         }
@@ -239,7 +239,7 @@ pub fn train_from<A: Study>(
             row.breaches = now.account.breaches.take_events();
             sink.row(&row).map_err(|source| TrainError::Sink { round, source })?;
         }
-        keeper.end(&now).map_err(|source| TrainError::Keep { round: now.next.saturating_sub(1), source })?;
+        checkpointer.end(&now).map_err(|source| TrainError::Keep { round: now.next.saturating_sub(1), source })?;
     }
     let RunState { server, next, account: Account { heard, ledger, .. } } = now;
     Ok(Trained { server, heard, ledger, rounds: next.saturating_sub(1), outcome })

@@ -67,7 +67,7 @@ fn mistakes_about_the_runs_are_named_with_what_exists() {
             "no run of `flix[alpha=0.5]` has alpha=0.5; there is alpha=0.001, alpha=0.01, alpha=0.1, alpha=1",
         ),
         ("final(flix, gpa) < 1", "unknown metric `gpa`; did you mean `gap`?"),
-        ("final(flix, usages) < 1", "unknown metric `usages`; there is bits.down, bits.up"),
+        ("final(flix, lots) < 1", "unknown metric `lots`; there is bits.down, bits.up"),
         ("min(final(scafflix, gap), over=p) < 1", "`p` does not vary here"),
         ("param(flix, step) < 1", "`step` is theory, not a number"),
         ("start(flix[alpha<=0.01], gap) < start(scafflix[alpha>=0.1], gap)", "no value in common for alpha"),
