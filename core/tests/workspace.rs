@@ -22,6 +22,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("theory", &[]),
     ("motet", &["core", "files", "methods", "nn", "problems", "records", "runtime", "report", "theory"]),
     ("cli", &["motet"]),
+    ("fuzz", &["motet"]),
     ("conformance", &["core", "methods", "nn", "problems", "records", "runtime", "report", "motet"]),
 ];
 
