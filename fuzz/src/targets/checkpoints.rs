@@ -77,7 +77,7 @@ fn stop(text: &str) -> Option<Stopped> {
     for found in Checkpoints::new(&room.join("run")).find().ok()?.whole {
         files.push(Left { name: "run".into(), bytes: found.body, checkpoint: Some(found.number) });
     }
-    for name in ["resume/run/states", "resume/solves-0", "resume/finished.jsonl", "resume/experiment.json", "manifest.json", "rows.jsonl", "checksums.jsonl"] {
+    for name in ["resume/run/states", "resume/solves-0", "resume/finished.jsonl", "resume/experiment.json"] {
         if let Ok(bytes) = fs::read(folder.join(name)) {
             files.push(Left { name: name.into(), bytes, checkpoint: None });
         }

@@ -56,10 +56,10 @@ impl Target for Claims {
         let own = [
             "rounds_to(scafflix, gap=1e-6) <= rounds_to(flix, gap=1e-6) / 3",
             "final(flix, loss) <= 1",
-            "at(flix alpha=0.5, loss, 3) < start(flix, loss) + 2 * best(scafflix, test.accuracy)",
+            "at(flix, loss, round=3) < start(flix, loss) + 2 * best(scafflix, test.accuracy)",
             "slope(flix, gap) <= -0.1",
             "bits_to(flix, loss=0.6) >= 0",
-            "weight(meritfed, 1) >= 0.0",
+            "weight(meritfed, clients=0..1) >= 0.0",
         ];
         // As often as the bundled ones, of which most speak of methods that are not in these records.
         let own = own.map(str::to_owned).into_iter().cycle().take(300);

@@ -34,14 +34,14 @@ const SYNTHETIC: &str = "source = { kind = \"synthetic\", clients = 4, features 
 /// What stands around a method: problems of every kind, and every section of `[run]`.
 const PROBLEMS: [&str; 9] = [
     "holdout = { validation = 0.2, test = 0.2 }\nmodel = { kind = \"logistic\", l2 = 0.1, intercept = true }\n[run]\nrounds = 3\nmodels = true\n",
-    "model = { kind = \"softmax\", l2 = 0.01 }\nunseen = { test = 0.25 }\nholdout = { test = 0.3 }\n[run]\nrounds = 3\nprobe = { every = 1, clients = 3, gradient = true }\n",
+    "model = { kind = \"softmax\", l2 = 0.01 }\nunseen = { clients = 0.25, test = 0.5 }\nholdout = { test = 0.3 }\n[run]\nrounds = 3\nprobe = { every = 1, clients = 3, gradient = true }\n",
     "model = { kind = \"mlp\", sizes = [4] }\n[run]\nrounds = 2\nstop = { loss = 0.1 }\nquorum = 0.5\nattempts = 3\n",
     "model = { kind = \"one-vs-rest\", l2 = 0.1 }\ndevices = { available = 0.9, dropout = 0.05, speed = 2000, up = 1e6, down = 5e6, latency = 0.05, spread = 0.5, deadline = 30 }\n[run]\nrounds = 3\nquorum = 0.3\n",
     "split = { kind = \"dirichlet\", clients = 3, alpha = 0.5 }\nmodel = { kind = \"logistic\" }\nbyzantine = { first = 0, count = 1, attack = \"noise\" }\n[run]\nrounds = 3\nnot_finite = \"exclude\"\n",
     "split = { kind = \"label-shards\", clients = 2, shards = 2 }\nmodel = { kind = \"logistic\", l2 = 0.1 }\n[run]\nrounds = 3\nstore = { kind = \"disk\", memory = \"1 kB\" }\ncheckpoint = { rounds = 1, seconds = 60 }\n",
     "split = { kind = \"power-law\", clients = 3, exponent = 1.0 }\nmodel = { kind = \"mean\" }\n[run]\nrounds = 3\nprobe = { at = [1, 2], coordinates = 2 }\nreference = \"off\"\n",
-    "split = { kind = \"label-mixtures\", groups = [{ clients = 2, labels = [0] }, { clients = 1, labels = [1] }] }\nmodel = { kind = \"logistic\", l2 = 0.1 }\n[run]\nrounds = 2\n",
-    "split = { kind = \"iid\", clients = 4 }\nmodel = { kind = \"logistic\", l2 = 0.1 }\nholdout = { validation = 0.3 }\n[run]\nrounds = 3\ntune = { alpha = [0.1, 0.5], by = \"validation.loss\", halving = 2, rounds = 1 }\n",
+    "split = { kind = \"label-mixtures\", groups = [{ clients = 2, mix = [{ labels = [0], share = 1.0 }] }, { clients = 1, mix = [{ labels = [1], share = 1.0 }] }] }\nmodel = { kind = \"logistic\", l2 = 0.1 }\n[run]\nrounds = 2\n",
+    "split = { kind = \"iid\", clients = 4 }\nmodel = { kind = \"logistic\", l2 = 0.1 }\nholdout = { validation = 0.3 }\n[run]\nrounds = 3\nmodels = true\n",
 ];
 
 /// Experiments that a machine takes a moment for: every method, problems and sections of all kinds.
@@ -56,12 +56,12 @@ pub(super) fn small() -> Vec<String> {
     };
     let mut all: Vec<String> = catalogue().methods().enumerate().map(|(k, card)| method(k, card)).collect();
     all.extend(PROBLEMS.map(|problem| {
-        format!("[problem]\n{SYNTHETIC}\n{problem}\n[[method]]\nkind = \"flix\"\nalpha = {{ grid = [1.0, 0.5] }}\n\n[[method]]\nkind = \"local\"\n")
+        format!("[problem]\n{SYNTHETIC}\n{problem}\n[[method]]\nkind = \"flix\"\nalpha = {{ grid = [1.0, 0.5] }}\ntune = {{ step = [0.1, 0.5], by = \"loss\", halving = 2, rounds = 1 }}\n\n[[method]]\nkind = \"local\"\n")
     }));
     for source in [
         "quadratics\", clients = 3, dim = 4, smoothness = [1.0, 9.0], convexity = [0.1, 0.9], heterogeneity = 1.0",
         "lrs\", clients = 3, examples = 4, dim = 5",
-        "q2",
+        "q2\"",
         "curvatures\", clients = 9",
         "mean-estimation\", groups = [1, 1, 1], mu = 0.1, dim = 3, samples = 5",
         "synthetic-posts\", clients = 20, words = 30, tags = 5, posts = 4",

@@ -35,3 +35,14 @@ fn damaged_inputs_are_taken_or_refused_and_nothing_else() {
     eprintln!("{tried} damaged inputs");
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
+
+/// `tools/kills` promises every method: those with states of clients or the server, and those without.
+#[test]
+fn the_experiment_that_is_killed_has_every_method() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools/kills.toml");
+    let killed = motet::Experiment::read(&path).unwrap();
+    let kinds: Vec<&str> = killed.methods.iter().map(motet::config::MethodEntry::kind).collect();
+    for card in motet::Catalogue::standard().methods() {
+        assert!(kinds.contains(&card.name), "{} is not in tools/kills.toml", card.name);
+    }
+}
