@@ -58,7 +58,9 @@ fn simulation(document: &Document) -> Result<Simulation, motet::Error> {
 fn stop(text: &str) -> Option<Stopped> {
     let text = text.replace("seeds = [1, 2]", "seeds = [1]");
     let mut document = Document::parse("fuzz.toml", &text, "nowhere".into()).expect("a small experiment is one");
-    for (key, value) in [("run.checkpoint", serde_json::json!({"rounds": 1})), ("run.store", serde_json::json!({"kind": "disk", "memory": "0 B"}))] {
+    for (key, value) in
+        [("run.checkpoint", serde_json::json!({"rounds": 1})), ("run.store", serde_json::json!({"kind": "disk", "memory": "0 B"}))]
+    {
         document.assign(key, &value).expect("a key of every experiment");
     }
     let parent = tempfile::tempdir().expect("a temporary folder");
@@ -92,7 +94,10 @@ impl Target for Checkpointed {
 
     fn corpus(&self) -> Vec<Vec<u8>> {
         let all = self.stopped().iter().enumerate();
-        all.flat_map(|(k, stopped)| stopped.files.iter().enumerate().map(move |(at, file)| [&[k as u8, at as u8][..], &file.bytes].concat())).collect()
+        all.flat_map(|(k, stopped)| {
+            stopped.files.iter().enumerate().map(move |(at, file)| [&[k as u8, at as u8][..], &file.bytes].concat())
+        })
+        .collect()
     }
 
     fn words(&self) -> Vec<String> {
@@ -131,4 +136,3 @@ fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
     }
     Ok(())
 }
-
