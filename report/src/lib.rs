@@ -25,11 +25,13 @@
 //! common axes. An output is one file under `render/` and one line in [`OUTPUTS`].
 
 mod albums;
+mod cautions;
 mod chart;
 pub mod claims;
 mod client_summaries;
 mod clients;
 mod compare;
+mod evidence;
 mod figures;
 mod group;
 mod join;
@@ -44,6 +46,7 @@ mod sweep;
 pub mod verdict;
 
 pub use albums::{Album, Picture};
+pub use cautions::cautions;
 pub use client_summaries::{ClientSummary, data_page, label_map};
 pub use clients::{ClientLine, ClientTable, Gain, MOST_CLIENTS};
 pub use compare::{Axis, Comparison, Curve, Point};
