@@ -4,6 +4,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::elementary;
+use crate::lanes::{Kernel, Plain};
 use crate::matrix::Mat;
 use crate::panels;
 use crate::small;
@@ -57,6 +58,12 @@ pub trait Element:
     #[doc(hidden)]
     fn small_product(_: panels::Sizes, _scale: Self, _a: Mat<'_, Self>, _b: Mat<'_, Self>, _c: &mut [Self]) -> Option<()> {
         None
+    }
+
+    /// Runs a kernel with the widest vectors that the processor has.
+    #[doc(hidden)]
+    fn widest<K: Kernel<Self>>(kernel: K) -> K::Output {
+        kernel.run(Plain)
     }
 
     /// The larger one; NaN only if both are.
@@ -116,6 +123,19 @@ impl Element for f32 {
     }
     fn small_product(sizes: panels::Sizes, scale: f32, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
         small::product(sizes, scale, a, b, c)
+    }
+    fn widest<K: Kernel<f32>>(kernel: K) -> K::Output {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use crate::lanes::{Avx2, Avx512};
+            if let Some(lanes) = Avx512::here() {
+                return kernel.run(lanes);
+            }
+            if let Some(lanes) = Avx2::here() {
+                return kernel.run(lanes);
+            }
+        }
+        kernel.run(Plain)
     }
 }
 

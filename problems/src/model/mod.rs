@@ -31,7 +31,9 @@ use fitted::Plain;
 pub use logistic::{Logistic, Smoothness};
 pub use mean::MeanEstimation;
 pub(crate) use network::axes;
-pub use network::{Activation, Augment, BertClassifier, Channels, CharModel, Cnn, CnnDropout, Mlp, Norm, Normalise, ResNet, WordModel};
+pub use network::{
+    Activation, Augment, BertClassifier, Channels, CharModel, Cnn, CnnDropout, Convolution, Mlp, Norm, Normalise, ResNet, WordModel,
+};
 pub use one_vs_rest::OneVsRest;
 pub use ridge::Ridge;
 pub use softmax::Softmax;
