@@ -210,7 +210,7 @@ impl ModelConfig {
     }
 
     /// The model on these examples, made once for all clients; an error if it cannot be fitted to them.
-    pub(crate) fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
+    pub fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
         if data.tag_count().is_some() && !self.0.predicts_tags() {
             return Err(ModelError::HasTags { model: self.card().name });
         }
