@@ -48,12 +48,6 @@ pub trait Element:
     /// As an index; tokens and classes are numbers.
     fn index(self) -> usize;
 
-    /// c += a·b for few rows of `a`, where `b` was packed in panels.
-    #[doc(hidden)]
-    fn panel_product(sizes: panels::Sizes, a: Mat<'_, Self>, b: &[Self], c: &mut [Self]) {
-        panels::product(sizes, a, b, c);
-    }
-
     /// c = scale·a·b or c += scale·a·b, if it is worth doing apart from the general product.
     #[doc(hidden)]
     fn small_product(_: panels::Sizes, _scale: Self, _a: Mat<'_, Self>, _b: Mat<'_, Self>, _c: &mut [Self]) -> Option<()> {
@@ -117,9 +111,6 @@ impl Element for f32 {
     #[inline(always)]
     fn index(self) -> usize {
         self as usize
-    }
-    fn panel_product(sizes: panels::Sizes, a: Mat<'_, f32>, b: &[f32], c: &mut [f32]) {
-        panels::product_single(sizes, a, b, c);
     }
     fn small_product(sizes: panels::Sizes, scale: f32, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
         small::product(sizes, scale, a, b, c)

@@ -76,14 +76,37 @@ pub(crate) struct Forward<'a, E> {
 /// What a reverse pass is given.
 #[derive(Debug)]
 pub(crate) struct Backward<'a, E> {
-    pub(crate) w: &'a [E],
+    pub(crate) weights: Slopes<'a, E>,
     pub(crate) x: &'a [E],
     pub(crate) dy: &'a [E],
     pub(crate) dx: Option<&'a mut [E]>,
-    /// Are slopes of weights added to what is there?
-    pub(crate) onto: bool,
-    pub(crate) dw: &'a mut [E],
     pub(crate) scratch: &'a mut [E],
+}
+
+/// The weights of a reverse pass, and what becomes of their slopes.
+#[derive(Debug)]
+pub(crate) enum Slopes<'a, E> {
+    /// They take the place of what is there.
+    Apart(&'a [E], &'a mut [E]),
+    /// They are added to what is there.
+    Onto(&'a [E], &'a mut [E]),
+    /// They are added to the weights themselves, when those are not needed any more.
+    Step(&'a mut [E]),
+}
+
+impl<E> Slopes<'_, E> {
+    fn weights(&self) -> &[E] {
+        match self {
+            Slopes::Apart(w, _) | Slopes::Onto(w, _) => w,
+            Slopes::Step(w) => w,
+        }
+    }
+
+    fn slopes(&mut self) -> &mut [E] {
+        match self {
+            Slopes::Apart(_, slopes) | Slopes::Onto(_, slopes) | Slopes::Step(slopes) => slopes,
+        }
+    }
 }
 
 impl Minimal {

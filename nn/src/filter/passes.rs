@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use super::points::{A, Bt, G, Matrix};
 use super::product::{Factors, Products};
 use super::tiles::{Gather, Grid, Lay, Spread};
-use super::weights::{Kernels, Panel, Slopes, WIDE};
-use super::{Backward, Forward, Sizes};
+use super::weights::{Kernels, Panel, ToWeights, WIDE};
+use super::{Backward, Forward, Sizes, Slopes};
 use crate::count::Count;
 use crate::element::Element;
 use crate::lanes::{Lanes, WIDEST};
@@ -212,16 +212,23 @@ where
         }
     }
 
-    /// Both gradients, by the transposes of what `forward` does: slopes are transformed once, for both.
+    /// Both gradients, by the transposes of what `forward` does: slopes are transformed once, for both. Where weights that are made
+    /// block by block are stepped on, all of the one comes before the other.
     pub(super) fn backward<E: Element, L: Lanes<E>>(&self, lanes: L, pass: Backward<'_, E>) {
-        let Backward { w, x, dy, mut dx, onto, dw, scratch } = pass;
+        let Backward { mut weights, x, dy, mut dx, scratch } = pass;
         let room = self.room(scratch);
         let (grid_in, grid_out) = (self.pixels_in(), self.pixels_out());
         let (lay_in, lay_out) = (Self::lay(self.block, grid_in.channels), Self::lay(self.block, grid_out.channels));
+        let onto = !matches!(weights, Slopes::Apart(..));
+        let wanted = dx.is_some();
         if let Some(dx) = &mut dx {
             dx.fill(E::ZERO);
         }
-        for first in (0..self.tiles).step_by(self.block) {
+        let moves_early = matches!(weights, Slopes::Step(_)) && !self.kept && self.tiles > self.block && wanted;
+        let rounds: &[(bool, bool)] = if moves_early { &[(true, false), (false, true)] } else { &[(true, true)] };
+        for (&(of_input, of_weights), first) in
+            rounds.iter().flat_map(|round| (0..self.tiles).step_by(self.block).map(move |first| (round, first)))
+        {
             let tiles = first..self.tiles.min(first + self.block);
             lanes.call(Spread::<E, A, M, N> {
                 grid: grid_out,
@@ -232,9 +239,10 @@ where
                 lay: lay_out,
                 matrix: PhantomData,
             });
-            if let Some(dx) = &mut dx {
+            if let Some(dx) = dx.as_mut().filter(|_| of_input) {
                 let (kernels, anew) = (self.kernels(true), first == 0);
-                self.products(lanes, kernels, (tiles.len(), anew), w, (&*room.outputs, &mut *room.inputs), room.weights);
+                let flow = (&*room.outputs, &mut *room.inputs);
+                self.products(lanes, kernels, (tiles.len(), anew), weights.weights(), flow, room.weights);
                 lanes.call(Gather::<E, Bt, N, N> {
                     grid: grid_in,
                     tiles: tiles.clone(),
@@ -246,6 +254,9 @@ where
                     matrix: PhantomData,
                 });
             }
+            if !of_weights {
+                continue;
+            }
             lanes.call(Spread::<E, Bt, N, N> {
                 grid: grid_in,
                 tiles: tiles.clone(),
@@ -256,7 +267,8 @@ where
                 matrix: PhantomData,
             });
             let (is_first, is_last) = (first == 0, tiles.end == self.tiles);
-            self.slopes(lanes, (tiles.len(), is_first, is_last), (&*room.inputs, &*room.outputs), onto, room.slopes, dw);
+            let points = (&*room.inputs, &*room.outputs);
+            self.slopes(lanes, (tiles.len(), is_first, is_last), points, onto, room.slopes, weights.slopes());
         }
     }
 
@@ -291,7 +303,7 @@ where
             });
             if is_last || !self.kept {
                 let (columns, onto) = (step.min(kernels.outputs - first), onto || !(self.kept || is_first));
-                lanes.call(Slopes::<E, R, N> { kernels, first, columns, points: &*room, point, row, onto, slopes: &mut *dw });
+                lanes.call(ToWeights::<E, R, N> { kernels, first, columns, points: &*room, point, row, onto, slopes: &mut *dw });
             }
         }
     }

@@ -4,7 +4,7 @@ use motet_core::{Rng, Seed};
 
 use super::passes::Filter;
 use super::points::{A, Bt, G, Matrix};
-use super::{Backward, Forward, Minimal, Pixels, Sizes};
+use super::{Backward, Forward, Minimal, Pixels, Sizes, Slopes};
 use crate::element::Element;
 use crate::lanes::{Lanes, Plain};
 
@@ -85,13 +85,21 @@ impl Case {
         filter.forward(lanes, Forward { w: &w, bias: Some(&bias), x: &x, y: &mut y, scratch: &mut scratch });
         scratch.fill(E::of(f64::NAN));
         let (x, dy, w) = (&x[..], &dy[..], &w[..]);
-        filter.backward(lanes, Backward { w, x, dy, dx: Some(&mut dx), onto: false, dw: &mut dw, scratch: &mut scratch });
+        filter.backward(lanes, Backward { weights: Slopes::Apart(w, &mut dw), x, dy, dx: Some(&mut dx), scratch: &mut scratch });
         // Onto what is there, and without the other slopes: twice the same, but for the order in which blocks are added.
         let once = dw.clone();
-        filter.backward(lanes, Backward { w, x, dy, dx: None, onto: true, dw: &mut dw, scratch: &mut scratch });
+        filter.backward(lanes, Backward { weights: Slopes::Onto(w, &mut dw), x, dy, dx: None, scratch: &mut scratch });
         let largest = once.iter().fold(0.0f64, |a, b| a.max(b.wide().abs()));
         let digits = if size_of::<E>() == 4 { 2e-5 } else { 1e-13 };
         assert!(dw.iter().zip(&once).all(|(d, o)| (d.wide() - 2.0 * o.wide()).abs() <= digits * largest), "{:?}", self.sizes);
+        // Onto the weights themselves, which are done with by then: slopes of the input have the same bits.
+        let (mut stepped, mut again) = (w.to_vec(), nothing(x.len()));
+        let weights = Slopes::Step(&mut stepped);
+        filter.backward(lanes, Backward { weights, x, dy, dx: Some(&mut again), scratch: &mut scratch });
+        assert_eq!(again, dx, "{:?}", self.sizes);
+        let largest = once.iter().chain(w).fold(0.0f64, |a, b| a.max(b.wide().abs()));
+        let there = |((s, w), o): ((&E, &E), &E)| (s.wide() - w.wide() - o.wide()).abs() <= digits * largest;
+        assert!(stepped.iter().zip(w).zip(&once).all(there), "{:?}", self.sizes);
         [y, dx, once]
     }
 

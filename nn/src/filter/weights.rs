@@ -110,7 +110,7 @@ where
 
 /// slopes ← or += Gᵀ points G for the columns from `first` on, as many as the points have.
 #[derive(Debug)]
-pub(super) struct Slopes<'a, E, const R: usize, const N: usize> {
+pub(super) struct ToWeights<'a, E, const R: usize, const N: usize> {
     pub(super) kernels: Kernels,
     pub(super) first: usize,
     pub(super) columns: usize,
@@ -123,7 +123,7 @@ pub(super) struct Slopes<'a, E, const R: usize, const N: usize> {
     pub(super) slopes: &'a mut [E],
 }
 
-impl<E: Element, const R: usize, const N: usize> Kernel<E> for Slopes<'_, E, R, N>
+impl<E: Element, const R: usize, const N: usize> Kernel<E> for ToWeights<'_, E, R, N>
 where
     G: Matrix<R, N>,
 {

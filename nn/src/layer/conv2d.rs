@@ -1,10 +1,10 @@
 //! Two-dimensional convolution.
 
 use super::patches::Patches;
-use super::{Flow, Layer, Pace, Pass, Reads, sum_rows};
+use super::{Flow, Layer, Pace, Pass, Reads, Stepping, sum_rows};
 use crate::count::Count;
 use crate::element::Element;
-use crate::filter::{Backward, Forward, Minimal, Sizes};
+use crate::filter::{Backward, Forward, Minimal, Sizes, Slopes};
 use crate::init::Init;
 use crate::parameter::{Layout, Parameter};
 use crate::shape::Shape;
@@ -150,13 +150,33 @@ impl<E: Element> Layer<E> for Conv2d {
 
     fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
         let (dw, db) = g.split_at_mut(self.weights());
-        let (w, onto, Flow { x, dy, dx, .. }) = (&w[..self.weights()], !pass.fresh, flow);
+        let (w, Flow { x, dy, dx, .. }) = (&w[..self.weights()], flow);
         if self.bias {
             sum_rows(pass.fresh, dy, db);
         }
         match self.minimal {
-            Some(minimal) => minimal.backward(pass.examples, Backward { w, x, dy, dx, onto, dw, scratch: pass.scratch }),
-            None => self.patches.backward(w, (x, dy), dx, (onto, dw), pass.scratch),
+            Some(minimal) => {
+                let weights = if pass.fresh { Slopes::Apart(w, dw) } else { Slopes::Onto(w, dw) };
+                minimal.backward(pass.examples, Backward { weights, x, dy, dx, scratch: pass.scratch });
+            }
+            None => self.patches.backward(w, (x, dy), dx, (!pass.fresh, dw), pass.scratch),
         }
+    }
+
+    fn stepping(&self) -> Option<&dyn Stepping<E>> {
+        // By patches it takes one example at a time and needs its weights for the next.
+        self.minimal.is_some().then_some(self)
+    }
+}
+
+impl<E: Element> Stepping<E> for Conv2d {
+    fn backward_onto(&self, pass: &mut Pass<'_, E>, w: &mut [E], flow: Flow<'_, E>) {
+        let (weights, bias) = w.split_at_mut(self.weights());
+        let Flow { x, dy, dx, .. } = flow;
+        if self.bias {
+            sum_rows(false, dy, bias);
+        }
+        let minimal = self.minimal.expect("only filters step as they go");
+        minimal.backward(pass.examples, Backward { weights: Slopes::Step(weights), x, dy, dx, scratch: pass.scratch });
     }
 }
