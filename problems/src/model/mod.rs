@@ -31,7 +31,9 @@ use fitted::Plain;
 pub use logistic::{Logistic, Smoothness};
 pub use mean::MeanEstimation;
 pub(crate) use network::axes;
-pub use network::{Activation, Augment, BertClassifier, Channels, CharModel, Cnn, CnnDropout, Mlp, Norm, Normalise, ResNet, WordModel};
+pub use network::{
+    Activation, Augment, BertClassifier, Channels, CharModel, Cnn, CnnDropout, Convolution, Mlp, Norm, Normalise, ResNet, WordModel,
+};
 pub use one_vs_rest::OneVsRest;
 pub use ridge::Ridge;
 pub use softmax::Softmax;
@@ -208,7 +210,7 @@ impl ModelConfig {
     }
 
     /// The model on these examples, made once for all clients; an error if it cannot be fitted to them.
-    pub(crate) fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
+    pub fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
         if data.tag_count().is_some() && !self.0.predicts_tags() {
             return Err(ModelError::HasTags { model: self.card().name });
         }

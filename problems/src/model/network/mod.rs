@@ -2,6 +2,7 @@
 
 mod bert;
 mod cnn;
+mod convolution;
 mod image;
 mod judge;
 mod language;
@@ -17,6 +18,7 @@ use motet_nn::{Inputs, Model as Layers, Workspace};
 
 pub use bert::BertClassifier;
 pub use cnn::{Cnn, CnnDropout};
+pub use convolution::Convolution;
 pub(crate) use image::axes;
 pub use language::{CharModel, WordModel};
 pub use mlp::{Activation, Mlp};
