@@ -13,6 +13,7 @@ mod given;
 // It writes files of every form.
 #[cfg(all(feature = "images", feature = "sqlite", feature = "text"))]
 mod hostile_files;
+mod identity;
 #[cfg(feature = "images")]
 mod image_files;
 mod libsvm;
