@@ -42,7 +42,7 @@ pub struct RunSummary {
     /// The last row's metrics.
     #[serde(rename = "final", with = "json_number::map")]
     pub last: Metrics,
-    /// The best of each metric over all rows.
+    /// The best of each metric over all rows; coordinates of the model, which are neither good nor bad, have none.
     #[serde(with = "json_number::map")]
     pub best: Metrics,
     /// What a paper would count.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{AfterRound, Direction, Memo, Outcome, Plan, Promise, Rhythm, Seed, TrainError, Wire};
+use motet_methods::parts::budget::steps_enough;
 use motet_records::ProblemCard;
 use motet_runtime::Pool;
 use serde::Serialize;
@@ -217,7 +218,7 @@ impl Trial<'_> {
             rounds_to: promise
                 .as_ref()
                 .filter(|p| p.factor < 1.0)
-                .map(|p| [1e-3f64, 1e-6, 1e-9].map(|eps| (eps.ln() / p.factor.ln()).ceil() as u64)),
+                .map(|p| [1e-3f64, 1e-6, 1e-9].map(|eps| steps_enough(-eps.ln(), -p.factor.ln()).unwrap_or(u64::MAX))),
             promise,
             budget: None,
             seconds_per_round,
