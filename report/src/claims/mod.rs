@@ -5,7 +5,8 @@
 //!
 //! From text to verdict: `lexer` (tokens), `parser` with `calls` (the tree of `ast`), `names` (every variable
 //! bound, every operand of the right sort), `book` (the runs), `scope` (which grid values are compared with
-//! which), `eval` with `over`, `curve` and `truth` (numbers and what follows), `verdict` (seeds, reasons).
+//! which), `eval` with `over`, `curve` and `truth` (numbers and what follows), `tally` (every case under one
+//! view of the seeds), `noise` (what their spread leaves open), `verdict` (seeds, reasons).
 //!
 //! ```
 //! use motet_core::Row;
@@ -31,10 +32,12 @@ mod error;
 mod eval;
 mod lexer;
 mod names;
+mod noise;
 mod over;
 mod parser;
 mod scope;
 mod table;
+mod tally;
 mod truth;
 mod verdict;
 
