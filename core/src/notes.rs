@@ -23,7 +23,9 @@ impl Notes {
         for (name, value) in &self.0 {
             match totals.get_mut(*name) {
                 Some(sum) => *sum += value,
-                None => drop(totals.insert(name.to_string(), *value)),
+                None => {
+                    totals.insert(name.to_string(), *value);
+                }
             }
         }
     }

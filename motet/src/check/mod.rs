@@ -86,6 +86,8 @@ pub struct Check {
     methods: Vec<Estimate>,
     acceleration: Vec<Acceleration>,
     local_updates: Vec<LocalUpdates>,
+    /// Names of claims that no made-up record contradicts.
+    cannot_fail: Vec<String>,
     estimate: Total,
 }
 
@@ -124,6 +126,7 @@ impl Check {
             methods,
             acceleration: acceleration::accelerations(simulation),
             local_updates: local_updates::of(simulation.problems(), &experiment.methods),
+            cannot_fail: cannot_fail(simulation),
             estimate: Total {
                 runs: manifest.runs.len(),
                 memory_bytes: simulation.problems().iter().map(|b| b.problem.memory_bytes).sum(),
@@ -142,6 +145,23 @@ impl Check {
         let needs: Vec<Needs> = self.methods.iter().map(|e| e.needs).collect();
         preflight::misfit(self.estimate.memory_bytes, &needs, folder)
     }
+}
+
+/// Runs above which the search for falsifiers would take longer than a check should.
+const FEW_RUNS: usize = 100;
+
+/// The claims for which no falsifier is found.
+fn cannot_fail(simulation: &Simulation) -> Vec<String> {
+    let (experiment, outline) = (simulation.experiment(), simulation.experiment().outline());
+    let mut names = vec![];
+    for claim in experiment.claims.0.iter().filter(|_| outline.runs.len() <= FEW_RUNS) {
+        let found = motet_report::claims::falsify(claim, &outline, experiment.run.rounds);
+        // What the outline does not know (n and d of a problem) is no fault of the claim.
+        if found.is_ok_and(|found| found.holds.is_some() && found.fails.is_none()) {
+            names.push(claim.name.clone());
+        }
+    }
+    names
 }
 
 /// Ends a trial of long rounds.
@@ -245,6 +265,9 @@ impl fmt::Display for Check {
         }
         f.write_str(&acceleration::table(&self.acceleration))?;
         f.write_str(&local_updates::table(&self.local_updates))?;
+        for name in &self.cannot_fail {
+            writeln!(f, "Claim \"{name}\" cannot fail: no record that was made up contradicts it, so that it shows nothing")?;
+        }
         self.methods.iter().try_for_each(|estimate| write!(f, "{estimate}"))?;
         let Total { runs, memory_bytes, seconds } = self.estimate;
         writeln!(f, "Estimate: {runs} runs, {:.1} MB of data, {seconds:.1} s without probes", memory_bytes as f64 / 1e6)

@@ -6,6 +6,7 @@ mod durability;
 mod experiment;
 mod given;
 mod grid;
+mod outline;
 mod pick;
 mod sections;
 mod size;

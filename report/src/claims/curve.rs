@@ -212,7 +212,7 @@ impl Axis {
 }
 
 /// Totals that every row has, readable like metrics.
-const READ_OFF_ROWS: [&str; 7] = ["bits.up", "bits.down", "bytes.up", "bytes.down", "gradients", "deployed", "round"];
+pub(super) const READ_OFF_ROWS: [&str; 7] = ["bits.up", "bits.down", "bytes.up", "bytes.down", "gradients", "deployed", "round"];
 
 /// A metric, a note or a total of a row. What is not finite is the worst there is.
 fn read(row: &Row, metric: &str) -> Option<f64> {

@@ -30,6 +30,7 @@ mod calls;
 mod curve;
 mod error;
 mod eval;
+mod falsify;
 mod lexer;
 mod names;
 mod noise;
@@ -43,6 +44,7 @@ mod verdict;
 
 pub use ast::Claim;
 pub use error::{ClaimError, Problem};
+pub use falsify::{Falsifier, falsify};
 pub use parser::parse;
 pub use table::{Claims, Grade, NamedClaim, SeedRule, SeedRuleError};
 pub use verdict::{check, judge};

@@ -8,7 +8,7 @@
 use super::ast::{Kind, Node, Relation};
 use super::tally::{Look, Tally};
 use super::truth::{Judged, Truth, show};
-use crate::join::Estimate;
+use crate::verdict::{Design, Estimate};
 
 /// A claim in the light of the spread over seeds.
 pub(super) struct Noise {
@@ -119,10 +119,9 @@ impl Spread {
 /// The 95 % interval of the mean of differences that were measured seed by seed, between numbers of this size.
 fn paired_interval(differences: &[f64], scale: f64) -> Option<[f64; 2]> {
     let finite = differences.iter().all(|d| d.is_finite());
-    let estimate = finite.then(|| Estimate::of(differences, 0.0))?;
+    let draws = Design::Independent { same_clients: true };
     // Rounding is no noise: what agrees to nine digits is equal.
-    let half = estimate.half.filter(|half| *half > 1e-9 * scale)?;
-    Some([estimate.mean - half, estimate.mean + half])
+    finite.then(|| Estimate::over_draws(differences, draws).interval)?.filter(|[low, high]| high - low > 2e-9 * scale)
 }
 
 fn same_place<'t>(tally: &'t Tally, look: &Look) -> Option<&'t Look> {
