@@ -26,6 +26,7 @@ use self::preflight::{Needs, Scales, Seen};
 use self::solves::{Solved, Solves};
 use crate::config::StoreSection;
 use crate::error::Error;
+use crate::estimates::Estimates;
 use crate::method::AnyMethod;
 use crate::session::{AnyCheckpointer, AnyRunState, Ended, Ground, States};
 use crate::simulate::{Built, Simulation};
@@ -39,6 +40,8 @@ struct Estimate {
     label: String,
     promise: Option<Promise>,
     budget: Option<Trade>,
+    /// What `"estimate"` comes to.
+    estimated: Option<Estimates>,
     /// Rounds until the theorem's bound is 1e-3, 1e-6, 1e-9 of the start.
     rounds_to: Option<[u64; 3]>,
     seconds_per_round: f64,
@@ -114,7 +117,9 @@ impl Check {
                 let budget = Trade::of(entry, experiment, built, pool)?;
                 let (memo, rounds, store) = (&solves[card.problem].1, experiment.run.rounds, experiment.run.store);
                 let trial = Trial { built, memo, pool, label: &card.label, rounds, store };
-                methods.push(Estimate { budget, ..trial.of(&entry.method)? });
+                let unsuited = |reason| Error::Unsuited { file: experiment.document.file.clone(), key: entry.key.clone(), reason };
+                let estimated = Estimates::of(entry, built, pool).map_err(unsuited)?;
+                methods.push(Estimate { budget, estimated, ..trial.of(&entry.method)? });
             }
         }
         let counts = manifest.problems.iter().map(|card| card.clients);
@@ -241,6 +246,7 @@ impl Trial<'_> {
                 .map(|p| [1e-3f64, 1e-6, 1e-9].map(|eps| steps_enough(-eps.ln(), -p.factor.ln()).unwrap_or(u64::MAX))),
             promise,
             budget: None,
+            estimated: None,
             seconds_per_round,
             bytes_per_round,
             seconds: seconds_per_round * self.rounds as f64,
@@ -284,6 +290,9 @@ impl fmt::Display for Estimate {
         }
         if let Some(trade) = &self.budget {
             writeln!(f, "{}", trade.line())?;
+        }
+        if let Some(estimated) = &self.estimated {
+            f.write_str(&estimated.line())?;
         }
         if let Some(trouble) = &self.trouble {
             f.write_str(&trouble.line())?;

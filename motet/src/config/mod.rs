@@ -3,6 +3,7 @@
 mod budget;
 mod document;
 mod durability;
+mod estimate;
 mod experiment;
 mod given;
 mod grid;
@@ -16,6 +17,7 @@ pub use budget::BudgetRule;
 pub(crate) use document::closest;
 pub use document::{ConfigError, Document};
 pub use durability::{CheckpointSection, StoreSection, free_memory};
+pub use estimate::{EstimateRules, RateRule, ShareRule};
 pub use experiment::{Experiment, MethodEntry, Tune, Variant};
 pub use pick::PickRule;
 pub use sections::{ProbeSection, ReferenceSection, ReportSection, RunSection};

@@ -1,7 +1,6 @@
 //! What an experiment plans, as far as it is known without its data.
 
 use motet_records::{Manifest, ProblemCard, RunCard};
-use serde_json::Map;
 
 use super::experiment::Experiment;
 
@@ -21,11 +20,10 @@ impl Experiment {
                         params: entry.method.params(),
                         problem,
                         seed,
-                        chosen: entry
-                            .tune
-                            .as_ref()
-                            .and_then(|tune| tune.candidates.first())
-                            .map_or_else(Map::new, |(values, _)| values.clone()),
+                        chosen: match entry.tune.as_ref().and_then(|tune| tune.candidates.first()) {
+                            Some((values, _)) => values.clone(),
+                            None => entry.estimates.values(&entry.method.params()),
+                        },
                         ..RunCard::default()
                     };
                     let again = entry.pick.is_some_and(|rule| rule.retrain).then(|| {
