@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Host, Memo, Outcome, Plan, Population, Rhythm, Roster, Seed, Shard, Study};
+use motet_core::{ClientId, Host, Memo, Outcome, Plan, Population, Rhythm, Roster, Row, Seed, Shard, Study};
 use motet_runtime::{Inline, Memory};
 
+use crate::trial::Traces;
 use crate::{Check, Trial};
 
 /// A run of zero rounds ends with one row: the state before the first.
@@ -43,7 +44,8 @@ impl Check for SeedDecides {
     }
 }
 
-/// However often a run is measured, training is the same: final state and ledger are equal.
+/// However often a run is measured, training is the same: final state and ledger are equal, and so are the rows of the rounds
+/// that both measured, to the last bit of every total and every note.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbesChangeNothing;
 
@@ -58,6 +60,9 @@ impl Check for ProbesChangeNothing {
             let seldom = run(rhythm)?;
             if (&often.server, &often.ledger) != (&seldom.server, &seldom.ledger) {
                 return Err(format!("measured every round and {name}, the runs end in different states"));
+            }
+            if let Some(row) = seldom.rows.iter().find(|row| !often.rows.contains(row)) {
+                return Err(format!("measured {name}, a row is not what it is when measured every round:\n  {row}"));
             }
         }
         Ok(())
@@ -92,12 +97,12 @@ impl Check for JudgesTheUnseen {
             trial.run(method, &Plan { unseen, ..trial.plan(Seed(5)) }, &mut Inline::new(host))
         };
         let ((rows, with), (plain, without)) = (run(vec![ClientId(stranger)])?, run(vec![])?);
-        let seen = |rows: &[motet_core::Row]| {
+        let seen = |rows: &[Row]| {
             let mut rows = rows.to_vec();
             rows.iter_mut().for_each(|row| row.metrics.retain(|name, _| !name.starts_with("unseen.")));
-            crate::trial::Traces::of(&rows, &with)
+            Traces::of(&rows, &with)
         };
-        if let Some(where_) = seen(&rows).parts_from(&crate::trial::Traces::of(&plain, &without)) {
+        if let Some(where_) = seen(&rows).parts_from(&Traces::of(&plain, &without)) {
             return Err(format!("judging a client who does not train changed the run: {where_}"));
         }
         let judged = rows.iter().all(|row| row.metrics.get("unseen.loss").is_some_and(|loss| loss.is_finite()));

@@ -29,11 +29,14 @@ pub struct Row {
     pub bytes: UpDown,
     /// Examples differentiated since the start, local solves included.
     pub gradients: u64,
-    /// Attempts the rounds since the last row took, 1 each if nothing was lost.
+    /// Attempts since the start: one for each round, round 0 included, if nothing was lost.
     pub attempts: u64,
-    /// What the method noted, summed since the last row (for example local steps).
+    /// What the method noted in this round (for example its rate, or how many local steps it took).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "json_number::map")]
     pub notes: Metrics,
+    /// The same, summed since the start over all rounds, measured or not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "json_number::map")]
+    pub totals: Metrics,
     /// Whose replies since the last row were not numbers and were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded: Vec<Excluded>,
@@ -138,6 +141,12 @@ impl std::fmt::Display for Outcome {
     }
 }
 
+/// Can one value of this metric be better than another? A coordinate of the model (`x`, `x.3`) is a place, not a quality.
+pub fn is_quality(metric: &str) -> bool {
+    let name = metric.strip_prefix("unseen.").unwrap_or(metric);
+    name != "x" && name.strip_prefix("x.").is_none_or(|number| number.parse::<usize>().is_err())
+}
+
 /// Is a larger value of this metric better?
 pub fn larger_is_better(metric: &str) -> bool {
     ["accuracy", "auc", "recall", "top"].iter().any(|m| metric.rsplit('.').any(|part| part.contains(m)))
@@ -183,5 +192,7 @@ mod tests {
     fn the_direction_of_a_metric_follows_from_its_name() {
         assert!(larger_is_better("test.accuracy.worst") && larger_is_better("recall@5") && larger_is_better("auc"));
         assert!(!larger_is_better("gap") && !larger_is_better("test.loss"));
+        assert!(["gap", "test.loss", "x.loss", "excess"].iter().all(|name| is_quality(name)));
+        assert!(["x", "x.1", "x.12"].iter().all(|name| !is_quality(name)), "places are neither good nor bad");
     }
 }

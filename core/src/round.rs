@@ -1,7 +1,6 @@
 //! One round as the server code sees it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
@@ -9,6 +8,7 @@ use crate::cohort::Cohort;
 use crate::exchange::{Desk, carry};
 use crate::fleet::{Asks, Fleet, LastReplies, Wave};
 use crate::ledger::Direction;
+use crate::notes::Notes;
 use crate::record::Excluded;
 use crate::run_state::Account;
 use crate::sampling::{Draw, Sampling};
@@ -54,8 +54,8 @@ pub(crate) struct Attempt<S> {
     pub(crate) before: Option<S>,
     /// What the method says of the numbers that it changed.
     pub(crate) declared_finite: Option<bool>,
-    /// Notes since the last row, with those of this attempt.
-    pub(crate) notes: BTreeMap<Cow<'static, str>, f64>,
+    /// What this attempt noted.
+    pub(crate) notes: Notes,
     /// Replies left out since the last row, with those of this attempt.
     pub(crate) excluded: Vec<Excluded>,
     /// What `heard` was, to undo a failed attempt.
@@ -73,7 +73,7 @@ impl<S> Attempt<S> {
         Self {
             before: None,
             declared_finite: None,
-            notes: BTreeMap::new(),
+            notes: Notes::default(),
             excluded: vec![],
             undo: vec![],
             answered: vec![],
@@ -85,7 +85,8 @@ impl<S> Attempt<S> {
     /// Begins another one, from this state of the server.
     pub(crate) fn begin(&mut self, before: S, account: &Account) {
         (self.before, self.declared_finite) = (Some(before), None);
-        (self.notes, self.excluded) = (account.notes.clone(), account.excluded.clone());
+        self.notes.clear();
+        self.excluded.clone_from(&account.excluded);
         self.undo.clear();
         self.dropped.clear();
     }
@@ -228,9 +229,9 @@ impl<'a, A: Algorithm> Round<'a, A> {
         Some(Abort::Excluded { client: client.0, reason: reason.to_owned() })
     }
 
-    /// A diagnostic for the row, summed over the rounds since the last row.
+    /// A diagnostic for the row: summed over this round, and over all rounds since the start.
     pub fn note(&mut self, name: &'static str, value: f64) {
-        *self.attempt.notes.entry(Cow::Borrowed(name)).or_insert(0.0) += value;
+        self.attempt.notes.add(name, value);
     }
 
     /// Those of a cohort who are still asked. A cohort that needs all of its clients, or has no others, cannot do without

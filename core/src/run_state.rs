@@ -1,7 +1,5 @@
 //! A run between two rounds: what is needed to go on as if nothing had happened.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io;
 
 use crate::algorithm::Algorithm;
@@ -11,6 +9,7 @@ use crate::fleet::LastReplies;
 use crate::ledger::Ledger;
 use crate::merit::Tally;
 use crate::message::{Reader, Wire, WireError};
+use crate::notes::Notes;
 use crate::record::{Excluded, Metrics};
 use crate::vector::Vector;
 
@@ -34,12 +33,12 @@ pub struct Account {
     pub heard: LastReplies,
     /// What was spent.
     pub ledger: Ledger,
-    /// Attempts since the last row.
+    /// Attempts since the start.
     pub(crate) attempts: u64,
-    /// What the method noted since the last row.
-    pub(crate) notes: BTreeMap<Cow<'static, str>, f64>,
-    /// What it noted before that, summed.
-    pub(crate) spent: Metrics,
+    /// What the method noted in the last round.
+    pub(crate) notes: Notes,
+    /// What it noted since the start, summed.
+    pub(crate) totals: Metrics,
     /// Replies left out since the last row.
     pub(crate) excluded: Vec<Excluded>,
     /// Who counted how much since the last row, by measured target.
@@ -56,8 +55,8 @@ impl<A: Algorithm> RunState<A> {
             heard: LastReplies::default(),
             ledger: Ledger::default(),
             attempts: 0,
-            notes: BTreeMap::new(),
-            spent: Metrics::new(),
+            notes: Notes::default(),
+            totals: Metrics::new(),
             excluded: vec![],
             merits: vec![],
             breaches: Breaches::default(),
@@ -89,19 +88,17 @@ impl Wire for Account {
     }
     fn bytes(&self) -> u64 {
         let named = |names: &mut dyn Iterator<Item = usize>| 4 + names.map(|length| 12 + length as u64).sum::<u64>();
-        let (notes, spent) = (named(&mut self.notes.keys().map(|k| k.len())), named(&mut self.spent.keys().map(String::len)));
+        let totals = named(&mut self.totals.keys().map(String::len));
         let lists = self.excluded.bytes() + self.merits.bytes() + self.breaches.bytes();
-        self.model.bytes() + self.heard.bytes() + self.ledger.bytes() + 8 + notes + spent + lists
+        self.model.bytes() + self.heard.bytes() + self.ledger.bytes() + 8 + totals + lists
     }
     fn encode(&self, out: &mut Vec<u8>) {
         self.model.encode(out);
         self.heard.encode(out);
         self.ledger.encode(out);
         self.attempts.encode(out);
-        let notes: Vec<(String, f64)> = self.notes.iter().map(|(k, v)| (k.to_string(), *v)).collect();
-        notes.encode(out);
-        let spent: Vec<(String, f64)> = self.spent.iter().map(|(k, v)| (k.clone(), *v)).collect();
-        spent.encode(out);
+        let totals: Vec<(String, f64)> = self.totals.iter().map(|(k, v)| (k.clone(), *v)).collect();
+        totals.encode(out);
         self.excluded.encode(out);
         self.merits.encode(out);
         self.breaches.encode(out);
@@ -112,8 +109,8 @@ impl Wire for Account {
             heard: LastReplies::decode(from)?,
             ledger: Ledger::decode(from)?,
             attempts: u64::decode(from)?,
-            notes: Vec::<(String, f64)>::decode(from)?.into_iter().map(|(k, v)| (Cow::Owned(k), v)).collect(),
-            spent: Vec::<(String, f64)>::decode(from)?.into_iter().collect(),
+            notes: Notes::default(),
+            totals: Vec::<(String, f64)>::decode(from)?.into_iter().collect(),
             excluded: Vec::decode(from)?,
             merits: Vec::decode(from)?,
             breaches: Breaches::decode(from)?,

@@ -12,7 +12,7 @@ use crate::fleet::{Fleet, LastReplies, Probe, ProbeRequest, Roster, Score};
 use crate::ledger::{Direction, Ledger};
 use crate::merit::{Merit, Tally};
 use crate::message::Wire;
-use crate::record::{Metrics, Outcome, Row, Sink, UpDown, larger_is_better};
+use crate::record::{Outcome, Row, Sink, UpDown, larger_is_better};
 use crate::round::{Attempt, NotFinite, Round, Rules};
 use crate::run_state::{Account, AfterRound, Checkpointer, NoCheckpoints, RunState};
 use crate::seed::{Purpose, Seed, Slot};
@@ -136,12 +136,12 @@ pub struct Stop {
 }
 
 impl Stop {
-    fn holds(&self, row: &Row, spent: &Metrics) -> bool {
+    fn holds(&self, row: &Row) -> bool {
         let cost = match self.metric.as_str() {
             "bits_up" => Some(row.bits.up as f64),
             "gradients" => Some(row.gradients as f64),
-            "iterations" => Some(spent.get("steps").copied().unwrap_or(row.round as f64)),
-            name => spent.get(name).copied(),
+            "iterations" => Some(row.totals.get("steps").copied().unwrap_or(row.round as f64)),
+            name => row.totals.get(name).copied(),
         };
         match (cost, row.metrics.get(&self.metric)) {
             (Some(cost), _) => cost >= self.value,
@@ -210,16 +210,12 @@ pub fn train_from<A: Study>(
             let mut row =
                 measure(algorithm, plan, index, &probed, fleet, &mut now).map_err(|source| TrainError::Probe { round: index, source })?;
             let account = &mut now.account;
-            row.attempts = std::mem::take(&mut account.attempts);
+            row.notes = account.notes.to_metrics();
             row.excluded = std::mem::take(&mut account.excluded);
             row.breaches = account.breaches.take_events();
-            for (name, value) in std::mem::take(&mut account.notes) {
-                *account.spent.entry(name.to_string()).or_insert(0.0) += value;
-                row.notes.insert(name.into_owned(), value);
-            }
             let kept = sink.row(&row).and_then(|()| merits(algorithm, plan.run, index, &probed, &mut now, sink));
             kept.map_err(|source| TrainError::Sink { round: index, source })?;
-            if let Some(end) = verdict(plan, &row, &now.account.spent) {
+            if let Some(end) = verdict(plan, &row) {
                 outcome = end;
                 break;
             }
@@ -269,11 +265,11 @@ fn merits<A: Study>(algorithm: &A, run: usize, round: u64, of: &[ClientId], now:
 }
 
 /// Does this row end the run?
-fn verdict(plan: &Plan, row: &Row, spent: &Metrics) -> Option<Outcome> {
+fn verdict(plan: &Plan, row: &Row) -> Option<Outcome> {
     if !row.metrics.get("loss").is_none_or(|loss| loss.is_finite()) {
         return Some(Outcome::Diverged { round: row.round, client: None });
     }
-    let rule = plan.stop.iter().find(|rule| rule.holds(row, spent))?;
+    let rule = plan.stop.iter().find(|rule| rule.holds(row))?;
     Some(Outcome::Stopped { rule: format!("{} reached {:e}", rule.metric, rule.value) })
 }
 
@@ -311,7 +307,9 @@ fn attempt_round<A: Algorithm>(
         }
         let end = match done {
             Ok(()) if attempt.declared_finite.unwrap_or_else(|| is_finite(server)) => {
-                (account.notes, account.excluded) = (std::mem::take(&mut attempt.notes), std::mem::take(&mut attempt.excluded));
+                std::mem::swap(&mut account.notes, &mut attempt.notes);
+                account.notes.add_to(&mut account.totals);
+                std::mem::swap(&mut account.excluded, &mut attempt.excluded);
                 attempt.before = None;
                 return Ok(None);
             }
@@ -347,7 +345,7 @@ fn measure<A: Study>(
 ) -> Result<Row, Abort> {
     let mut table = Table::default();
     let RunState { server, account, .. } = now;
-    let Account { model, heard, ledger, breaches, .. } = account;
+    let Account { model, heard, ledger, breaches, attempts, totals, .. } = account;
     // Whoever is no longer asked to train is not asked for scores either.
     let to = &*breaches.without(to);
     // A score whose vectors are no models is a breach like a reply that does not fit, and as good as none.
@@ -384,6 +382,8 @@ fn measure<A: Study>(
         bits: UpDown::bits(up, down),
         bytes: UpDown::bytes(up, down),
         gradients: ledger.gradients,
+        attempts: *attempts,
+        totals: totals.clone(),
         deployed: (ledger.nanoseconds > 0).then_some(ledger.nanoseconds as f64 / 1e9),
         ..Row::default()
     })

@@ -59,6 +59,7 @@ mod client_states;
 mod clients;
 pub mod config;
 mod error;
+mod estimates;
 mod method;
 mod observer;
 mod passport;

@@ -32,6 +32,9 @@ pub trait AnyMethod: Send + Sync {
     /// The same method with these αᵢ; none if it has no such parameter.
     fn with_alpha(&self, alpha: PerClient<Fraction>) -> Option<Arc<dyn AnyMethod>>;
 
+    /// The same method with these parameters; why not, if they do not fit it.
+    fn with_params(&self, params: Map<String, Value>) -> Result<Arc<dyn AnyMethod>, String>;
+
     /// Does the method suit a problem of so many clients (`None`: a population without end)?
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable>;
 
@@ -85,6 +88,10 @@ impl<M: Method> AnyMethod for M {
         let mut method = self.clone();
         *Study::alpha(&mut method)? = alpha;
         Some(Arc::new(method))
+    }
+
+    fn with_params(&self, params: Map<String, Value>) -> Result<Arc<dyn AnyMethod>, String> {
+        serde_json::from_value::<M>(Value::Object(params)).map(|method| Arc::new(method) as Arc<dyn AnyMethod>).map_err(|e| e.to_string())
     }
 
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {

@@ -172,7 +172,9 @@ impl Simulation {
             chosen: match planned.role {
                 Role::Tuned { tuning } => self.tunings[tuning].candidates[0].0.clone(),
                 Role::Retrained { .. } => alpha_of(&*entry.method),
-                Role::Plain | Role::Trial { .. } => Map::new(),
+                // What was estimated differs from draw to draw of a problem: it is a result, and does not tell runs apart.
+                Role::Plain => entry.estimates.values(&entry.method.params()),
+                Role::Trial { .. } => Map::new(),
             },
             ..RunCard::default()
         }

@@ -11,11 +11,16 @@ pub struct Format(pub u32);
 
 impl Format {
     /// What this program writes. It reads this one and all before it.
-    pub const CURRENT: Format = Format(2);
+    pub const CURRENT: Format = Format(3);
 
     /// The format of records that do not say: the first had no number.
     pub(crate) fn first() -> Self {
         Format(1)
+    }
+
+    /// Do its rows count attempts and notes since the start? Before, they counted since the row before.
+    pub(crate) fn counts_from_the_start(self) -> bool {
+        self >= Format(3)
     }
 
     /// Can this program read it?

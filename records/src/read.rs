@@ -1,10 +1,11 @@
 //! An experiment's records in memory, and back from disk.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use motet_core::{ClientId, Merit, Row, Vector};
+use motet_core::{ClientId, Merit, Metrics, Row, Vector};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -48,7 +49,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// Written by a later program.
-    #[error("{}: written by format {format}, this program reads 1 and {}: use a newer motet", path.display(), Format::CURRENT)]
+    #[error("{}: written by format {format}, this program reads 1 to {}: use a newer motet", path.display(), Format::CURRENT)]
     Newer {
         /// Which file.
         path: PathBuf,
@@ -142,7 +143,10 @@ impl Records {
         }
         let manifest = manifest?;
         let summary = optional(read_json(&folder.join(names::SUMMARY)))?;
-        let rows = read_lines(&folder.join(names::ROWS))?;
+        let mut rows = read_lines(&folder.join(names::ROWS))?;
+        if !manifest.format.counts_from_the_start() {
+            count_from_the_start(&mut rows);
+        }
         let clients = optional(read_lines(&folder.join(names::CLIENTS)))?.unwrap_or_default();
         let merits = optional(read_merits(&folder.join(names::MERITS)))?.unwrap_or_default();
         let events = optional(read_lines(&folder.join(names::EVENTS)))?.unwrap_or_default();
@@ -177,6 +181,19 @@ impl Records {
     /// The final model of a client in a run, or the shared one, where it is in memory.
     pub fn model(&self, run: usize, client: Option<ClientId>) -> Option<&Vector> {
         self.models.iter().find(|models| models.run == run)?.model(client)
+    }
+}
+
+/// Rows of formats 1 and 2 count attempts and notes since the row before: adds them up.
+fn count_from_the_start(rows: &mut [Row]) {
+    let mut before: BTreeMap<usize, (u64, Metrics)> = BTreeMap::new();
+    for row in rows {
+        let (attempts, totals) = before.entry(row.run).or_default();
+        *attempts += row.attempts;
+        for (name, value) in &row.notes {
+            *totals.entry(name.clone()).or_insert(0.0) += value;
+        }
+        (row.attempts, row.totals) = (*attempts, totals.clone());
     }
 }
 

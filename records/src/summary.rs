@@ -50,7 +50,7 @@ pub struct RunSummary {
     /// The last row's metrics.
     #[serde(rename = "final", with = "json_number::map")]
     pub last: Metrics,
-    /// The best of each metric over all rows.
+    /// The best of each metric over all rows; coordinates of the model, which are neither good nor bad, have none.
     #[serde(with = "json_number::map")]
     pub best: Metrics,
     /// What a paper would count.
@@ -69,14 +69,20 @@ pub struct RunSummary {
 }
 
 /// The verdict on one claim.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Its name.
     pub claim: String,
     /// Its text.
     pub text: String,
-    /// Does it hold?
+    /// Does it hold, by the claim's rule about seeds?
     pub holds: bool,
+    /// Is that within the noise of the seeds? Then other seeds may say the opposite, and the claim neither holds nor fails.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undecided: bool,
+    /// The 95 % interval of `value` − `bound`, paired over the seeds; absent with one seed, or where a side is not finite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
     /// The measured side.
     #[serde(default, with = "json_number::optional")]
     pub value: Option<f64>,
@@ -85,9 +91,26 @@ pub struct Verdict {
     pub bound: Option<f64>,
     /// Must it hold, or is a failure an honest negative?
     pub status: Status,
-    /// For a claim that fails: where and by how much.
+    /// For a claim that fails or is undecided: where and by how much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+impl Verdict {
+    /// One word for people: `holds`, `undecided`, `FAILS` (it must hold) or `negative` (it may fail).
+    pub fn word(&self) -> &'static str {
+        match (self.undecided, self.holds, self.status) {
+            (true, ..) => "undecided",
+            (false, true, _) => "holds",
+            (false, false, Status::Must) => "FAILS",
+            (false, false, Status::May) => "negative",
+        }
+    }
+
+    /// Does it surely not hold, although it must?
+    pub fn fails(&self) -> bool {
+        !self.holds && !self.undecided && self.status == Status::Must
+    }
 }
 
 /// How much a claim's failure means.

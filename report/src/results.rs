@@ -13,13 +13,14 @@ use crate::{Comparison, number};
 pub fn results(experiments: &[(String, Records)], page: &str) -> Vec<File> {
     let mut text = String::from("# Results\n\n");
     let verdicts = || experiments.iter().flat_map(|(_, records)| claims(records));
-    let (held, all) = (verdicts().filter(|v| v.holds).count(), verdicts().count());
-    let negative = verdicts().filter(|v| !v.holds && v.status == Status::May).count();
+    let count = |word: &str| verdicts().filter(|v| v.word() == word).count();
+    let [held, undecided, negative, failed] = WORDS.map(count);
     let _ = writeln!(
         text,
-        "Made by `motet results` from the records of {} experiments: {held} of {all} claims hold, {negative} are negative, {} fail.\n",
+        "Made by `motet results` from the records of {} experiments: {held} of {} claims hold, {undecided} are within the noise of their \
+         seeds (undecided), {negative} are negative, {failed} fail.\n",
         experiments.len(),
-        all - held - negative
+        verdicts().count()
     );
     text.push_str(
         "A claim marked *must* was verified before and has to hold; one marked *may* is a paper's word that was never tested, or \
@@ -37,21 +38,22 @@ pub fn results(experiments: &[(String, Records)], page: &str) -> Vec<File> {
     files
 }
 
+/// What verdicts say, in the order of the table.
+const WORDS: [&str; 4] = ["holds", "undecided", "negative", "FAILS"];
+
 fn claims(records: &Records) -> &[Verdict] {
     records.summary.as_ref().map_or(&[], |summary| &summary.claims)
 }
 
 fn contents(text: &mut String, experiments: &[(String, Records)]) {
-    text.push_str("| experiment | entries | claims | hold | negative | fail |\n|---|---|---:|---:|---:|---:|\n");
+    text.push_str("| experiment | entries | claims | hold | undecided | negative | fail |\n|---|---|---:|---:|---:|---:|---:|\n");
     for (title, records) in experiments {
         let claims = claims(records);
-        let held = claims.iter().filter(|v| v.holds).count();
-        let negative = claims.iter().filter(|v| !v.holds && v.status == Status::May).count();
+        let [held, undecided, negative, failed] = WORDS.map(|word| claims.iter().filter(|v| v.word() == word).count());
         let entries = cell(&name(&words(&records.manifest.resolved["entries"]).join(", ")));
-        let failed = claims.len() - held - negative;
         let _ = writeln!(
             text,
-            "| [{}](#{}) | {entries} | {} | {held} | {negative} | {failed} |",
+            "| [{}](#{}) | {entries} | {} | {held} | {undecided} | {negative} | {failed} |",
             cell(&name(title)),
             anchor(title),
             claims.len()
@@ -109,13 +111,13 @@ fn section(text: &mut String, title: &str, records: &Records, picture: Option<&s
     text.push_str("| claim | says | measured | against | verdict |\n|---|---|---:|---:|---|\n");
     for verdict in claims(records) {
         let value = |v: Option<f64>| v.map_or("–".into(), number::short);
-        let word = match (verdict.holds, verdict.status) {
-            (true, Status::Must) => "holds (must)",
-            (true, Status::May) => "holds (may)",
-            (false, Status::Must) => "**fails**",
-            (false, Status::May) => "negative",
+        let word = match (verdict.word(), verdict.status) {
+            ("holds", Status::Must) => "holds (must)",
+            ("holds", Status::May) => "holds (may)",
+            ("FAILS", _) => "**fails**",
+            (word, _) => word,
         };
-        let reason = verdict.reason.as_ref().filter(|_| !verdict.holds).map_or(String::new(), |r| format!(": {}", cell(&prose(r))));
+        let reason = verdict.reason.as_ref().map_or(String::new(), |r| format!(": {}", cell(&prose(r))));
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {word}{reason} |",
@@ -191,15 +193,7 @@ mod tests {
     #[test]
     fn nothing_in_records_becomes_html_or_leaves_its_cell() {
         let bad = "<script>alert(1)</script> | `x` [y](z)\n# top";
-        let claim = Verdict {
-            claim: bad.into(),
-            text: bad.into(),
-            holds: false,
-            value: None,
-            bound: None,
-            status: Status::Must,
-            reason: Some(bad.into()),
-        };
+        let claim = Verdict { claim: bad.into(), text: bad.into(), status: Status::Must, reason: Some(bad.into()), ..Verdict::default() };
         let manifest = Manifest {
             experiment: bad.into(),
             resolved: serde_json::json!({ "about": bad, "entries": [bad], "deviations": [bad] }),

@@ -105,11 +105,10 @@ fn named(name: &str, values: &[f64]) -> Records {
     let claim = Verdict {
         claim: name.into(),
         text: name.into(),
-        holds: false,
-        value: None,
         bound: Some(f64::NAN),
         status: Status::May,
         reason: Some(name.into()),
+        ..Verdict::default()
     };
     let metrics = |value: f64| -> Metrics { [(name.to_owned(), value), ("test.loss".to_owned(), value)].into() };
     let row = |(round, value): (usize, &f64)| Row { round: round as u64, metrics: metrics(*value), ..Row::default() };

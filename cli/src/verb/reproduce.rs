@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use motet::core::Outcome;
-use motet::records::{Status, Verdict, slug};
+use motet::records::{Verdict, slug};
 use motet::report::claims::judge;
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ impl ReproduceArgs {
             }
             let summary = records.summary.unwrap_or_default();
             let failed = summary.runs.iter().any(|run| matches!(run.outcome, Outcome::Failed { .. }));
-            all_hold &= !failed && summary.claims.iter().all(|v| v.holds || v.status == Status::May);
+            all_hold &= !failed && !summary.claims.iter().any(Verdict::fails);
             // Told as it ends: the next experiment may take minutes, and may fail.
             console.part(|| {
                 let title = format!("{}  ({})\n", bundled.name, folder.join("report.html").display());
@@ -79,22 +79,14 @@ impl ReproduceArgs {
     }
 }
 
-fn verdict(v: &Verdict) -> &'static str {
-    match (v.holds, v.status) {
-        (true, _) => "holds",
-        (false, Status::Must) => "FAILS",
-        (false, Status::May) => "negative",
-    }
-}
-
 fn line(v: &Verdict) -> String {
     let number = |x: Option<f64>| {
         x.map_or("-".into(), |x| if x == 0.0 || (1e-3..1e6).contains(&x.abs()) { format!("{x:.4}") } else { format!("{x:.3e}") })
     };
-    let reason = v.reason.as_ref().filter(|_| !v.holds).map_or(String::new(), |r| format!("\n            {r}"));
-    format!("  {:8}  {}: {}  [{} against {}]{reason}\n", verdict(v), v.claim, v.text, number(v.value), number(v.bound))
+    let reason = v.reason.as_ref().map_or(String::new(), |r| format!("\n             {r}"));
+    format!("  {:9}  {}: {}  [{} against {}]{reason}\n", v.word(), v.claim, v.text, number(v.value), number(v.bound))
 }
 
 fn entry(v: &Verdict) -> Value {
-    json!({ "claim": v.claim, "text": v.text, "holds": v.holds, "verdict": verdict(v), "value": v.value, "bound": v.bound, "reason": v.reason })
+    json!({ "claim": v.claim, "text": v.text, "holds": v.holds, "verdict": v.word(), "value": v.value, "bound": v.bound, "interval": v.interval, "reason": v.reason })
 }

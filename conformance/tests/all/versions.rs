@@ -98,7 +98,7 @@ fn under_loss_the_total_is_the_sum_of_what_clients_remember() {
     for store in stores() {
         let method = Arc::new(Tally { required: false });
         let (rows, trained) = run(&method, &store, 0.2, 0.8);
-        assert!(rows.iter().map(|row| row.attempts).sum::<u64>() > 220, "rounds were tried again");
+        assert!(rows.last().unwrap().attempts > 220, "rounds were tried again");
         let remembered = |id| match store.read(id).unwrap() {
             Some(kept) => *kept.named(trained.heard.of(id)).expect("the version the server names is kept"),
             None => 0.0,

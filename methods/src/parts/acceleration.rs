@@ -7,6 +7,8 @@
 
 use serde::Serialize;
 
+use super::budget::steps_enough;
+
 /// The methods on one problem.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outlook {
@@ -66,8 +68,9 @@ impl Forecast {
     fn of(method: &'static str, kappa: f64, local: bool, eps: f64) -> Self {
         let p = if local { kappa.sqrt().recip() } else { 1.0 };
         // At κ = 1 one iteration is enough.
-        let iterations = (eps.ln() / (-kappa.recip()).ln_1p()).max(1.0);
-        Self { method, kappa, p, rounds: (p * iterations).ceil() as u64, iterations: iterations.ceil() as u64 }
+        let each = -(-kappa.recip()).ln_1p();
+        let enough = |each: f64| steps_enough(-eps.ln(), each).unwrap_or(u64::MAX).max(1);
+        Self { method, kappa, p, rounds: enough(each / p), iterations: enough(each) }
     }
 }
 

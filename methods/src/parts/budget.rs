@@ -38,7 +38,7 @@ impl Budget {
         if b <= first {
             return Some(1);
         }
-        count((b / first).ln(), self.growth().ln()).map(|steps| 1 + steps)
+        steps_enough((b / first).ln(), self.growth().ln()).map(|steps| 1 + steps)
     }
 
     /// The largest α that `rounds` rounds afford.
@@ -53,7 +53,7 @@ impl Budget {
     /// The classical sufficient count for α = 1: ⌈(L̄/μ̄) ln(L̄ V/(2ε))⌉.
     pub fn classical_rounds(&self) -> Option<u64> {
         let ratio = self.smoothness * self.variance / (2.0 * self.eps);
-        if ratio <= 1.0 { Some(0) } else { count(ratio.ln(), self.convexity / self.smoothness) }
+        if ratio <= 1.0 { Some(0) } else { steps_enough(ratio.ln(), self.convexity / self.smoothness) }
     }
 }
 
@@ -79,7 +79,7 @@ impl Profile {
 
     /// K: gradient steps after x_avg that are enough; none if no number is.
     pub fn steps(&self) -> Option<u64> {
-        if self.excess() <= 0.0 { Some(0) } else { count(self.excess(), -(-self.conditioning).ln_1p()) }
+        if self.excess() <= 0.0 { Some(0) } else { steps_enough(self.excess(), -(-self.conditioning).ln_1p()) }
     }
 
     /// The largest factor on all αᵢ, keeping them at most 1, for which `rounds` rounds (x_avg and steps) are enough.
@@ -93,10 +93,18 @@ impl Profile {
     }
 }
 
-/// ⌈total/each⌉, at least 1; none if each step gains nothing.
-fn count(total: f64, each: f64) -> Option<u64> {
-    let steps = (total / each).ceil();
-    (each > 0.0 && !steps.is_nan() && steps < 1e18).then(|| (steps as u64).max(1))
+/// Steps that are enough to gain `total` if each gains `each`, both logarithms: ⌈total/each⌉; none if each gains nothing.
+///
+/// A part in 10¹² too little counts as enough. Logarithms round, so what exactly R steps gain comes out a little above or below
+/// R times `each`, and a bare ceiling would ask for one step more than the very rule that said R.
+pub fn steps_enough(total: f64, each: f64) -> Option<u64> {
+    const ROUNDING: f64 = 1e-12;
+    let rest = total - ROUNDING * (1.0 + total);
+    if rest <= 0.0 {
+        return Some(0);
+    }
+    let steps = (rest / each).ceil().max(1.0);
+    (each > 0.0 && steps < 1e18).then_some(steps as u64)
 }
 
 /// wᵢ/Σ w

@@ -132,6 +132,8 @@ fn bits_are_what_the_specification_counts() {
     assert_eq!(bits(r#"{"kind":"natural"}"#, wide), 100 * 12);
     assert_eq!(bits(r#"{"kind":"natural"}"#, narrow.clone()), 100 * 9);
     assert_eq!(bits(r#"{"kind":"rand-k","k":20}"#, narrow), 20 * 32);
+    let listed = COMPRESSORS.card("natural").unwrap().about;
+    assert!(listed.contains("9 bits of a 32-bit number and 12 of a 64-bit one"), "`motet list` says: {listed}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{AfterRound, Direction, Memo, Outcome, Plan, Promise, Rhythm, Seed, TrainError, Wire};
+use motet_methods::parts::budget::steps_enough;
 use motet_records::ProblemCard;
 use motet_runtime::Pool;
 use serde::Serialize;
@@ -25,6 +26,7 @@ use self::preflight::{Needs, Scales, Seen};
 use self::solves::{Solved, Solves};
 use crate::config::StoreSection;
 use crate::error::Error;
+use crate::estimates::Estimates;
 use crate::method::AnyMethod;
 use crate::session::{AnyCheckpointer, AnyRunState, Ended, Ground, States};
 use crate::simulate::{Built, Simulation};
@@ -38,6 +40,8 @@ struct Estimate {
     label: String,
     promise: Option<Promise>,
     budget: Option<Trade>,
+    /// What `"estimate"` comes to.
+    estimated: Option<Estimates>,
     /// Rounds until the theorem's bound is 1e-3, 1e-6, 1e-9 of the start.
     rounds_to: Option<[u64; 3]>,
     seconds_per_round: f64,
@@ -85,6 +89,8 @@ pub struct Check {
     methods: Vec<Estimate>,
     acceleration: Vec<Acceleration>,
     local_updates: Vec<LocalUpdates>,
+    /// Names of claims that no made-up record contradicts.
+    cannot_fail: Vec<String>,
     estimate: Total,
 }
 
@@ -111,7 +117,9 @@ impl Check {
                 let budget = Trade::of(entry, experiment, built, &solves[card.problem], pool)?;
                 let (memo, rounds, store) = (&solves[card.problem].1, experiment.run.rounds, experiment.run.store);
                 let trial = Trial { built, memo, pool, label: &card.label, rounds, store };
-                methods.push(Estimate { budget, ..trial.of(&entry.method)? });
+                let unsuited = |reason| Error::Unsuited { file: experiment.document.file.clone(), key: entry.key.clone(), reason };
+                let estimated = Estimates::of(entry, built, pool).map_err(unsuited)?;
+                methods.push(Estimate { budget, estimated, ..trial.of(&entry.method)? });
             }
         }
         let counts = manifest.problems.iter().map(|card| card.clients);
@@ -123,6 +131,7 @@ impl Check {
             methods,
             acceleration: acceleration::accelerations(simulation),
             local_updates: local_updates::of(simulation.problems(), &experiment.methods),
+            cannot_fail: cannot_fail(simulation),
             estimate: Total {
                 runs: manifest.runs.len(),
                 memory_bytes: simulation.problems().iter().map(|b| b.problem.memory_bytes).sum(),
@@ -141,6 +150,23 @@ impl Check {
         let needs: Vec<Needs> = self.methods.iter().map(|e| e.needs).collect();
         preflight::misfit(self.estimate.memory_bytes, &needs, folder)
     }
+}
+
+/// Runs above which the search for falsifiers would take longer than a check should.
+const FEW_RUNS: usize = 100;
+
+/// The claims for which no falsifier is found.
+fn cannot_fail(simulation: &Simulation) -> Vec<String> {
+    let (experiment, outline) = (simulation.experiment(), simulation.experiment().outline());
+    let mut names = vec![];
+    for claim in experiment.claims.0.iter().filter(|_| outline.runs.len() <= FEW_RUNS) {
+        let found = motet_report::claims::falsify(claim, &outline, experiment.run.rounds);
+        // What the outline does not know (n and d of a problem) is no fault of the claim.
+        if found.is_ok_and(|found| found.holds.is_some() && found.fails.is_none()) {
+            names.push(claim.name.clone());
+        }
+    }
+    names
 }
 
 /// Ends a trial of long rounds.
@@ -217,9 +243,10 @@ impl Trial<'_> {
             rounds_to: promise
                 .as_ref()
                 .filter(|p| p.factor < 1.0)
-                .map(|p| [1e-3f64, 1e-6, 1e-9].map(|eps| (eps.ln() / p.factor.ln()).ceil() as u64)),
+                .map(|p| [1e-3f64, 1e-6, 1e-9].map(|eps| steps_enough(-eps.ln(), -p.factor.ln()).unwrap_or(u64::MAX))),
             promise,
             budget: None,
+            estimated: None,
             seconds_per_round,
             bytes_per_round,
             seconds: seconds_per_round * self.rounds as f64,
@@ -244,6 +271,9 @@ impl fmt::Display for Check {
         }
         f.write_str(&acceleration::table(&self.acceleration))?;
         f.write_str(&local_updates::table(&self.local_updates))?;
+        for name in &self.cannot_fail {
+            writeln!(f, "Claim \"{name}\" cannot fail: no record that was made up contradicts it, so that it shows nothing")?;
+        }
         self.methods.iter().try_for_each(|estimate| write!(f, "{estimate}"))?;
         let Total { runs, memory_bytes, seconds } = self.estimate;
         writeln!(f, "Estimate: {runs} runs, {:.1} MB of data, {seconds:.1} s without probes", memory_bytes as f64 / 1e6)
@@ -260,6 +290,9 @@ impl fmt::Display for Estimate {
         }
         if let Some(trade) = &self.budget {
             writeln!(f, "{}", trade.line())?;
+        }
+        if let Some(estimated) = &self.estimated {
+            f.write_str(&estimated.line())?;
         }
         if let Some(trouble) = &self.trouble {
             f.write_str(&trouble.line())?;

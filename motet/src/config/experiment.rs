@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::budget::BudgetRule;
 use super::document::{ConfigError, Document, closest};
 use super::durability::free_memory;
+use super::estimate::EstimateRules;
 use super::grid::{count, expand};
 use super::pick::PickRule;
 use super::sections::{ReportSection, RunSection};
@@ -65,6 +66,8 @@ pub struct MethodEntry {
     pub method: Arc<dyn AnyMethod>,
     /// What decides its αᵢ once the problem is known; until then the method has a stand-in.
     pub budget: Option<BudgetRule>,
+    /// What is estimated once the problem is known; until then the method has stand-ins.
+    pub estimates: EstimateRules,
     /// Do clients pick their own αᵢ when training is over? The method has those it is trained with.
     pub pick: Option<PickRule>,
     /// Values that trials choose from; until then the method has the first of them.
@@ -181,6 +184,7 @@ impl MethodEntry {
         if let Some(rule) = &self.budget {
             table.insert("alpha".into(), rule.written());
         }
+        self.estimates.write(&mut table);
         if let Some(rule) = &self.pick {
             table.insert("alpha".into(), rule.written());
         }
@@ -355,6 +359,7 @@ fn method(from: &From<'_>, key: &str, choice: super::grid::Choice) -> Result<Met
         None => [kind.clone(), describe(&choice.chosen)].join(" ").trim_end().to_owned(),
     };
     let budget = BudgetRule::take(document, key, &mut table)?;
+    let estimates = EstimateRules::take(document, key, &mut table)?;
     let pick = PickRule::take(document, key, &mut table)?;
     if pick.is_some() && !named && !label.contains("alpha=") {
         label.push_str(" alpha=validation");
@@ -369,7 +374,7 @@ fn method(from: &From<'_>, key: &str, choice: super::grid::Choice) -> Result<Met
             document.wrong(&key, super::document::with_suggestion(&message))
         }
     })?;
-    Ok(MethodEntry { method, budget, pick, tune: None, label, key: key.to_owned() })
+    Ok(MethodEntry { method, budget, estimates, pick, tune: None, label, key: key.to_owned() })
 }
 
 /// `alpha=0.1 step=2`

@@ -29,7 +29,7 @@ impl PickRule {
         let rule = match table.get_mut("alpha") {
             Some(Value::String(word)) if word == "validation" => Self::default(),
             Some(Value::String(word)) => {
-                let wanted = "must be a number, { per_client = [...] }, { budget = {...} } or \"validation\"";
+                let wanted = "must be a number, { per_client = [...] }, { budget = {...} }, { estimate = {...} } or \"validation\"";
                 return Err(document.wrong(&key, format!("{wanted}, got \"{word}\"")));
             }
             Some(Value::Object(alpha)) => match alpha.shift_remove("validation") {

@@ -13,6 +13,7 @@ use super::{Built, MOST_CLIENTS, Planned, Role};
 use crate::affordable::Locals;
 use crate::config::{Experiment, MethodEntry, Tune, closest};
 use crate::error::Error;
+use crate::estimates::Estimates;
 use crate::method::AnyMethod;
 use crate::tuning::Trials;
 
@@ -151,7 +152,7 @@ impl<'a> Plans<'a> {
                 );
             }
         }
-        let key = (method, candidate, entry.budget.as_ref().map(|_| problem));
+        let key = (method, candidate, (entry.budget.is_some() || entry.estimates.any()).then_some(problem));
         if let Some(place) = self.places.get(&key) {
             return Ok(*place);
         }
@@ -161,6 +162,10 @@ impl<'a> Plans<'a> {
             let alpha = Locals::find(&entry, built, &built.memo, self.pool)?.afford(rule).map_err(|reason| self.unsuited(&key, reason))?;
             let method = entry.method.with_alpha(alpha);
             entry.method = method.ok_or_else(|| self.unsuited(&key, format!("{} mixes no models", entry.kind())))?;
+        }
+        let estimates = Estimates::of(&entry, built, self.pool).map_err(|reason| self.unsuited(&entry.key, reason))?;
+        if let Some(found) = &estimates {
+            entry.method = found.applied(&entry.method).map_err(|reason| self.unsuited(&entry.key, reason))?;
         }
         self.places.insert(key, self.entries.len());
         self.entries.push(entry);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use motet_core::{
-    ClientId, Direction, Merit, Metrics, Outcome, Plan, ProbeRequest, Reference, Row, Seed, TrainError, UpDown, Wire, larger_is_better,
+    ClientId, Direction, Merit, Metrics, Outcome, Plan, ProbeRequest, Reference, Row, Seed, TrainError, UpDown, Wire, is_quality, larger_is_better,
 };
 use motet_problems::reference::{Part, minimise};
 use motet_records::{ClientRow, EventKind, Models, OptimumCard, RightRows, RunCard, RunSummary, sha256};
@@ -235,7 +235,7 @@ impl Simulate<'_> {
 
     fn summary(&self, trained: &Ended, digest: String, seconds: f64) -> RunSummary {
         let mut best = Metrics::new();
-        for (name, &value) in self.begun.rows.iter().flat_map(|row| &row.metrics) {
+        for (name, &value) in self.begun.rows.iter().flat_map(|row| &row.metrics).filter(|(name, _)| is_quality(name)) {
             let held = best.entry(name.clone()).or_insert(value);
             if value < *held && !larger_is_better(name) || value > *held && larger_is_better(name) || held.is_nan() {
                 *held = value;

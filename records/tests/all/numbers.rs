@@ -78,7 +78,7 @@ fn summary() -> impl Strategy<Value = Summary> {
             trials: vec![Tried { run: 0, values: serde_json::Map::new(), rounds: 1, score, stable: false }],
             ..Tuning::default()
         }],
-        claims: vec![Verdict { claim: String::new(), text: String::new(), holds: false, value, bound, status: Status::Must, reason: None }],
+        claims: vec![Verdict { value, bound, status: Status::Must, ..Verdict::default() }],
         ..Summary::default()
     })
 }

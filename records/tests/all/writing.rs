@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use motet_core::{ClientId, Merit, Row};
-use motet_records::{ClientRow, Event, EventKind, Lengths, Manifest, ModelFile, Models, Records, RunCard, Summary, Writer, names, verify};
+use motet_records::{
+    ClientRow, Event, EventKind, Format, Lengths, Manifest, ModelFile, Models, Records, RunCard, Summary, Writer, names, verify,
+};
 
 fn card() -> RunCard {
     RunCard { label: "flix alpha=0.5".into(), method: "flix".into(), ..RunCard::default() }
@@ -185,13 +187,27 @@ fn checksums_lead_nowhere_outside_of_the_folder() {
     }
 }
 
+/// Rows counted since the row before them; what is read counts since the start, as rows do now.
+#[test]
+fn rows_of_formats_before_3_are_added_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |run, round, steps| Row { run, round, attempts: 5, notes: [("steps".to_owned(), steps)].into(), ..Row::default() };
+    let lines = [row(0, 0, 1.0), row(1, 0, 7.0), row(0, 5, 2.0)].map(|row| serde_json::to_string(&row).unwrap() + "\n");
+    fs::write(folder.path().join(names::ROWS), lines.concat()).unwrap();
+    let manifest = serde_json::to_string(&Manifest { format: Format(1), ..Manifest::default() }).unwrap();
+    fs::write(folder.path().join(names::MANIFEST), manifest).unwrap();
+    let rows = Records::read(folder.path()).unwrap().rows;
+    let counted: Vec<_> = rows.iter().map(|row| (row.attempts, row.totals["steps"])).collect();
+    assert_eq!(counted, [(5, 1.0), (5, 7.0), (10, 3.0)]);
+}
+
 #[test]
 fn newer_formats_are_refused_by_their_number() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path());
     let path = folder.path().join(names::MANIFEST);
-    let newer = fs::read_to_string(&path).unwrap().replace("\"format\": 2", "\"format\": 3").replace("\"problems\"", "\"tasks\"");
+    let newer = fs::read_to_string(&path).unwrap().replace("\"format\": 3", "\"format\": 4").replace("\"problems\"", "\"tasks\"");
     fs::write(&path, newer).unwrap();
     let said = Records::read(folder.path()).unwrap_err().to_string();
-    assert!(said.contains("manifest.json: written by format 3, this program reads 1 and 2: use a newer motet"), "{said}");
+    assert!(said.contains("manifest.json: written by format 4, this program reads 1 to 3: use a newer motet"), "{said}");
 }

@@ -105,9 +105,17 @@ impl Run<'_> {
         Ok(self.window(metric, rounds)?.iter().map(|(row, v)| row.round as f64 * v).fold(f64::NEG_INFINITY, f64::max))
     }
 
-    /// Notes are sums since the last row, so their sum is the total.
+    /// What was noted in all rounds of a window, measured or not: the difference of two totals. Between two rows nobody knows
+    /// the total, so a window begins after the last row before it and ends with the last row within it.
     pub(super) fn total(&self, note: &str, rounds: Rounds) -> Result<f64, Gap> {
-        Ok(self.values(note, rounds)?.iter().sum())
+        let totals = || self.rows.iter().filter_map(|row| Some((row.round as f64, *row.totals.get(note)?)));
+        let Some((end, _)) = totals().last() else { return Err(Gap::NoMetric) };
+        let from = rounds.last.map_or(rounds.from, |last| rounds.from.max(end - last + 1.0));
+        let until = |inside: &dyn Fn(f64) -> bool| totals().take_while(|(round, _)| inside(*round)).last();
+        match until(&|round| round <= rounds.to) {
+            Some((round, total)) if round >= from => Ok(total - until(&|round| round < from).map_or(0.0, |(_, before)| before)),
+            _ => Err(Gap::TooShort(format!("{} has no row in those rounds", self.card.label))),
+        }
     }
 
     /// Total weight of clients, averaged over the rounds asked for, or at the end: by the merit ledger, or `weight.7`
@@ -204,7 +212,7 @@ impl Axis {
 }
 
 /// Totals that every row has, readable like metrics.
-const READ_OFF_ROWS: [&str; 7] = ["bits.up", "bits.down", "bytes.up", "bytes.down", "gradients", "deployed", "round"];
+pub(super) const READ_OFF_ROWS: [&str; 7] = ["bits.up", "bits.down", "bytes.up", "bytes.down", "gradients", "deployed", "round"];
 
 /// A metric, a note or a total of a row. What is not finite is the worst there is.
 fn read(row: &Row, metric: &str) -> Option<f64> {

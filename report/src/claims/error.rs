@@ -87,6 +87,9 @@ pub enum Problem {
     /// A parameter with fewer than two values in the runs the claim speaks of.
     #[error("`{0}` does not vary here: its runs have at most one value of it")]
     Constant(String),
+    /// The best of something that is neither good nor bad.
+    #[error("`{0}` is a coordinate of the model: no value of it is better than another; compare `final` or `average` with a number")]
+    NoQuality(String),
     /// A parameter whose values are not numbers, used as one.
     #[error("`{name}` is {value}, not a number")]
     NotNumber {

@@ -43,11 +43,13 @@ pub(super) struct Eval<'a> {
     pub(super) pins: Case,
     /// Values of variables, the innermost last.
     pub(super) variables: Vec<(String, Value)>,
+    /// Every comparison made so far: those of one chain, or of one `increasing`, together.
+    pub(super) comparisons: Vec<Vec<Judged>>,
 }
 
 impl<'a> Eval<'a> {
     pub(super) fn new(text: &'a str, book: &'a Book<'a>, open: &'a [BTreeSet<String>], view: View) -> Self {
-        Self { text, book, open, view, pins: Case::new(), variables: vec![] }
+        Self { text, book, open, view, pins: Case::new(), variables: vec![], comparisons: vec![] }
     }
 
     pub(super) fn truth(&mut self, node: &Node) -> Result<Judged, Halt> {
@@ -63,7 +65,7 @@ impl<'a> Eval<'a> {
 
     fn chain(&mut self, first: &Node, links: &[Link]) -> Result<Judged, Halt> {
         let mut left = self.number(first)?;
-        let mut all: Option<Judged> = None;
+        let (mut all, mut each): (Option<Judged>, Vec<Judged>) = (None, vec![]);
         for link in links {
             let right = self.number(&link.right)?;
             let tolerance = match &link.tolerance {
@@ -72,12 +74,14 @@ impl<'a> Eval<'a> {
                 Some(tolerance) => self.number(&tolerance.amount)?,
             };
             let judged = Judged::compare(left, link.relation, right, tolerance);
+            each.push(judged.clone());
             all = Some(match all {
                 Some(before) => before.worse(judged),
                 None => judged,
             });
             left = right;
         }
+        self.comparisons.push(each);
         Ok(all.expect("a chain has at least one link"))
     }
 

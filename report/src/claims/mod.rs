@@ -5,7 +5,8 @@
 //!
 //! From text to verdict: `lexer` (tokens), `parser` with `calls` (the tree of `ast`), `names` (every variable
 //! bound, every operand of the right sort), `book` (the runs), `scope` (which grid values are compared with
-//! which), `eval` with `over`, `curve` and `truth` (numbers and what follows), `verdict` (seeds, reasons).
+//! which), `eval` with `over`, `curve` and `truth` (numbers and what follows), `tally` (every case under one
+//! view of the seeds), `noise` (what their spread leaves open), `verdict` (seeds, reasons).
 //!
 //! ```
 //! use motet_core::Row;
@@ -29,17 +30,21 @@ mod calls;
 mod curve;
 mod error;
 mod eval;
+mod falsify;
 mod lexer;
 mod names;
+mod noise;
 mod over;
 mod parser;
 mod scope;
 mod table;
+mod tally;
 mod truth;
 mod verdict;
 
 pub use ast::Claim;
 pub use error::{ClaimError, Problem};
+pub use falsify::{Falsifier, falsify};
 pub use parser::parse;
 pub use table::{Claims, Grade, NamedClaim, SeedRule, SeedRuleError};
 pub use verdict::{check, judge};

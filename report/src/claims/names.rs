@@ -1,6 +1,8 @@
 //! Is every variable bound, and is every operand of the right sort?
 
-use super::ast::{Claim, Domain, Fold, Kind, Node};
+use motet_core::is_quality;
+
+use super::ast::{Claim, Domain, Fold, Kind, Node, What};
 use super::error::{Fault, Problem};
 
 /// Known everywhere: the number of clients, the dimension, what is never reached.
@@ -80,6 +82,11 @@ fn sort(node: &Node, scope: &mut Vec<String>) -> Result<Sort, Fault> {
             Ok(if matches!(fold, Fold::Monotone(_)) { Sort::Truth } else { Sort::Number })
         }
         Kind::Measure(measure) => {
+            if let What::Best(metric) | What::Worst(metric) = &measure.what
+                && !is_quality(&metric.text)
+            {
+                return Err(Fault::new(&metric.span, Problem::NoQuality(metric.text.clone())));
+            }
             for filter in &measure.selector.filters {
                 if !matches!(filter.value.kind, Kind::Text(_)) {
                     wants(&filter.value, Sort::Number, scope)?;

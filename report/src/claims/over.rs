@@ -14,7 +14,11 @@ impl Eval<'_> {
     /// `min`, `max`, `argmin`, `argmax`, `share`.
     pub(super) fn fold(&mut self, fold: Fold, body: &Node, key: &Word) -> Result<f64, Halt> {
         if fold == Fold::Share {
-            let held = self.each(body, key, |eval| Ok(eval.truth(body)?.truth == Truth::Yes))?;
+            // Conditions inside of a share are counted: what is compared is the share.
+            let before = self.comparisons.len();
+            let held = self.each(body, key, |eval| Ok(eval.truth(body)?.truth == Truth::Yes));
+            self.comparisons.truncate(before);
+            let held = held?;
             return Ok(held.iter().filter(|(_, held)| *held).count() as f64 / held.len() as f64);
         }
         let points = self.each(body, key, |eval| eval.number(body))?;
@@ -37,16 +41,18 @@ impl Eval<'_> {
     pub(super) fn monotone(&mut self, fold: Fold, body: &Node, key: &Word) -> Result<Judged, Halt> {
         let Fold::Monotone(relation) = fold else { unreachable!("sorts were checked when the claim was read") };
         let points = self.each(body, key, |eval| eval.number(body))?;
-        let mut worst: Option<Judged> = None;
+        let (mut worst, mut each): (Option<Judged>, Vec<Judged>) = (None, vec![]);
         for pair in points.windows(2) {
             let [(here, a), (next, b)] = pair else { continue };
             let mut step = step(*a, relation, *b);
             step.place = Some(format!("{0}={here}, then {0}={next}", key.text));
+            each.push(step.clone());
             worst = Some(match worst {
                 Some(before) => before.worse(step),
                 None => step,
             });
         }
+        self.comparisons.push(each);
         worst.ok_or_else(|| Halt::Missing(format!("fewer than two values of {} can be compared", key.text)))
     }
 

@@ -22,7 +22,7 @@ pub(super) struct Judged {
     pub(super) relation: Relation,
     pub(super) tolerance: f64,
     /// How far from the border, as a part of the larger side; negative on the wrong one.
-    margin: f64,
+    pub(super) margin: f64,
     /// Where along `over=` the comparison stands.
     pub(super) place: Option<String>,
 }
@@ -79,6 +79,12 @@ impl Judged {
         self.truth.cmp(&other.truth).then(self.margin.total_cmp(&other.margin))
     }
 
+    /// Is this the same comparison, perhaps turned round by a `not`?
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let numbers = |judged: &Self| [judged.value, judged.bound].map(f64::to_bits);
+        numbers(self) == numbers(other) && self.place == other.place
+    }
+
     /// The opposite, said as a comparison of its own: not (a < b) is a >= b.
     pub(super) fn not(self) -> Self {
         let (truth, relation, tolerance) = (self.truth.not(), self.relation.opposite(), self.tolerance);
@@ -100,7 +106,7 @@ impl Judged {
 }
 
 impl Truth {
-    fn not(self) -> Self {
+    pub(super) fn not(self) -> Self {
         match self {
             Self::No => Self::Yes,
             Self::Unknown => Self::Unknown,

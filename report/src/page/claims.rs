@@ -1,6 +1,6 @@
 //! Verdicts on the experiment's claims.
 
-use motet_records::{Status, Verdict};
+use motet_records::Verdict;
 
 use crate::markup::Markup;
 use crate::{Comparison, number};
@@ -13,8 +13,12 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     }
     m.open("section", &[("id", &"claims")]);
     m.element("h2", &[], "Claims");
-    let held = total.iter().filter(|v| v.holds).count();
-    m.element("p", &[("class", &"lead")], &format!("{held} of {} hold.", total.len()));
+    let held = total.iter().filter(|v| v.holds && !v.undecided).count();
+    let open = match total.iter().filter(|v| v.undecided).count() {
+        0 => String::new(),
+        open => format!(" {open} cannot be told from the noise of the seeds."),
+    };
+    m.element("p", &[("class", &"lead")], &format!("{held} of {} hold.{open}", total.len()));
     m.open("ul", &[("class", &"claims")]);
     for (at, (_, records)) in comparison.folders.iter().enumerate() {
         claims(records).iter().for_each(|verdict| write_one(m, verdict, &comparison.label(at, &verdict.claim)));
@@ -24,10 +28,11 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
 }
 
 fn write_one(m: &mut Markup, verdict: &Verdict, name: &str) {
-    let (class, word) = match (verdict.holds, verdict.status) {
-        (true, _) => ("holds", "✓ holds"),
-        (false, Status::Must) => ("fails", "✗ fails"),
-        (false, Status::May) => ("negative", "○ negative"),
+    let (class, word) = match verdict.word() {
+        "holds" => ("holds", "✓ holds"),
+        "undecided" => ("negative", "? undecided"),
+        "negative" => ("negative", "○ negative"),
+        _ => ("fails", "✗ fails"),
     };
     m.open("li", &[]);
     m.element("span", &[("class", &format!("badge {class}"))], word);
@@ -35,7 +40,8 @@ fn write_one(m: &mut Markup, verdict: &Verdict, name: &str) {
     m.element("strong", &[], name);
     m.element("code", &[], &verdict.text);
     let side = |words: &str, value: Option<f64>| value.map(|v| format!("{words} {}", number::short(v)));
-    let sides: Vec<String> = [side("measured", verdict.value), side("bound", verdict.bound)].into_iter().flatten().collect();
+    let spread = verdict.interval.map(|[low, high]| format!("difference {} to {} (95 %)", number::short(low), number::short(high)));
+    let sides: Vec<String> = [side("measured", verdict.value), side("bound", verdict.bound), spread].into_iter().flatten().collect();
     if !sides.is_empty() {
         m.element("p", &[("class", &"muted")], &sides.join(" · "));
     }

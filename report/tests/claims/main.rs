@@ -2,6 +2,7 @@
 
 mod cases;
 mod experiments;
+mod falsifiers;
 mod made;
 mod manual;
 mod messages;

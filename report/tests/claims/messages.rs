@@ -47,6 +47,8 @@ fn mistakes_in_the_text_are_named() {
         ("final(flix[alpha], gap) < 1", "expected `=`, `!=`, `<`"),
         ("final(\"flix, gap) < 1", "the quotation is not closed"),
         ("1e999 < 1", "the number is out of range"),
+        ("best(flix, x) < 1", "`x` is a coordinate of the model: no value of it is better than another"),
+        ("worst(flix, x.3) < 1", "`x.3` is a coordinate of the model"),
     ] {
         let error = parse(text).unwrap_err().to_string();
         assert!(error.contains(says), "{text}: {error}");

@@ -1,6 +1,7 @@
 //! Rules about seeds, and the table of an experiment file.
 
 use motet_core::{Merit, Vector};
+use motet_records::Verdict;
 use motet_report::claims::{Claims, Grade, NamedClaim, SeedRule, judge};
 use serde_json::json;
 
@@ -16,20 +17,58 @@ fn five(values: [f64; 5]) -> Made {
     made
 }
 
-fn holds(made: &Made, text: &str, seeds: &str) -> bool {
+fn judged(made: &Made, text: &str, seeds: &str) -> Verdict {
     let claim = NamedClaim { name: "it".into(), text: text.into(), seeds: seeds.parse().expect("a rule"), ..NamedClaim::default() };
-    judge(&[claim], &made.0).expect("can be judged")[0].holds
+    judge(&[claim], &made.0).expect("can be judged").remove(0)
+}
+
+fn holds(made: &Made, text: &str, seeds: &str) -> bool {
+    judged(made, text, seeds).holds
 }
 
 #[test]
 fn the_general_rule_wants_the_mean_and_four_of_five() {
     let made = five([1.0, 1.0, 1.0, 1.0, 2.0]);
     made.table(&[("final(a, loss) <= 1.2", true), ("final(a, loss) <= 1.1", false), ("final(a, loss) == 1.2", false)]);
+    let verdict = made.judge("final(a, loss) <= 0.5");
+    assert_eq!(verdict.reason.as_deref(), Some("seed mean: 1.2 <= 0.5 is false; holds for 0 of 5 seeds, 4 needed"));
+    // The mean holds beyond the noise, and one seed does not.
+    let verdict = judged(&five([1.0, 1.0, 1.0, 1.22, 1.0]), "final(a, loss) <= 1.2", "mean and all");
+    assert_eq!(verdict.reason.as_deref(), Some("seed 4: 1.22 <= 1.2 is false; holds for 4 of 5 seeds, 5 needed"));
+    assert_eq!((verdict.value, verdict.word()), (Some(1.22), "FAILS"));
+}
+
+#[test]
+fn what_the_noise_of_seeds_leaves_open_is_undecided_with_its_interval() {
+    // Mean 1.2, s = 0.4472, n = 5: 2.776 s / sqrt 5 = 0.5552.
+    let made = five([1.0, 1.0, 1.0, 1.0, 2.0]);
+    for (text, word, interval) in [
+        ("final(a, loss) <= 1.1", "undecided", [-0.4552, 0.6552]),
+        ("final(a, loss) <= 1.3", "undecided", [-0.6552, 0.4552]),
+        ("final(a, loss) <= 2", "holds", [-1.3552, -0.2448]),
+        ("final(a, loss) <= 0.5", "FAILS", [0.1448, 1.2552]),
+        ("final(a, loss) >= 0.5", "holds", [0.1448, 1.2552]),
+        // An equality holds beyond the noise if the whole interval is within the tolerance.
+        ("final(a, loss) == 1.2 +- 0.6", "holds", [-0.5552, 0.5552]),
+        ("final(a, loss) == 1.2 +- 0.5", "undecided", [-0.5552, 0.5552]),
+        ("final(a, loss) == 3 +- 0.5", "FAILS", [-2.3552, -1.2448]),
+        // Paired: the noise that both sides share is none.
+        ("final(a, loss) < 1.01 * final(a, loss)", "holds", [-0.017552, -0.006448]),
+        ("not final(a, loss) > 1.1", "undecided", [-0.4552, 0.6552]),
+        ("final(a, loss) <= 1.1 or final(a, loss) <= 2", "holds", [-1.3552, -0.2448]),
+        ("final(a, loss) <= 1.1 and final(a, loss) <= 0.5", "FAILS", [0.1448, 1.2552]),
+    ] {
+        let verdict = made.judge(text);
+        assert_eq!(verdict.word(), word, "{text}: {verdict:?}");
+        let found = verdict.interval.unwrap();
+        assert!(found.iter().zip(interval).all(|(a, b)| (a - b).abs() < 1e-4), "{text}: {found:?}");
+    }
     let verdict = made.judge("final(a, loss) <= 1.1");
-    assert_eq!(verdict.reason.as_deref(), Some("seed mean: 1.2 <= 1.1 is false; holds for 4 of 5 seeds, 4 needed"));
-    let verdict = five([1.0, 1.0, 1.3, 1.5, 0.0]).judge("final(a, loss) <= 1.2");
-    assert_eq!(verdict.reason.as_deref(), Some("seed 4: 1.5 <= 1.2 is false; holds for 3 of 5 seeds, 4 needed"));
-    assert_eq!(verdict.value, Some(1.5));
+    let said = "seed mean: 1.2 <= 1.1 is within the noise of 5 seeds: the difference is from -0.45529 to 0.65529 (95 %); holds for 4 of 5 seeds, 4 needed";
+    assert_eq!((verdict.holds, verdict.reason.as_deref()), (false, Some(said)));
+    // Last digits do not make noise, and one seed has none.
+    assert_eq!(five([1.0, 1.0 + 1e-15, 1.0, 1.0, 1.0]).judge("final(a, loss) <= 1").word(), "holds");
+    assert_eq!((made.judge("final(once, loss) <= 1").word(), made.judge("final(once, loss) <= 1").interval), ("holds", None));
 }
 
 #[test]

@@ -166,6 +166,7 @@ fn claims() -> Vec<Verdict> {
         bound: Some(bound),
         status,
         reason: reason.map(String::from),
+        ..Verdict::default()
     };
     vec![
         claim("1 interior optimum", "best(flix, test.loss) <= 0.8 * final(local, test.loss)", true, 0.4906, 0.52, Status::Must, None),

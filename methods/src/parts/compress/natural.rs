@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Compress, Key, Packed, Sends};
 
-/// Random powers of two in nine bits; unbiased, ω = 1/8.
+/// Random powers of two, in 9 bits of a 32-bit number and 12 of a 64-bit one; unbiased, ω = 1/8.
 ///
 /// Rounds each |xₗ| to one of the two powers of two around it, right in the mean.
 ///
