@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
+mod convolutions;
 mod derivatives;
 mod files;
 mod models;
