@@ -52,6 +52,7 @@ pub use motet_runtime as runtime;
 
 mod affordable;
 pub mod bench;
+pub mod bundle;
 pub mod bundled;
 mod catalogue;
 pub mod check;

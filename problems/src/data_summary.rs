@@ -18,6 +18,9 @@ pub struct DataSummary {
     pub unseen: Vec<ClientSummary>,
     /// Examples of all clients by class or tag; empty if targets are numbers.
     pub labels: Vec<u64>,
+    /// What each class is called; empty if the source knows no names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
     /// Mean over clients of the total-variation distance between the client's label distribution and
     /// that of all: 0 if all are alike, near 1 if no two clients share a label. Absent without classes.
     pub heterogeneity: Option<f64>,
@@ -60,6 +63,7 @@ impl DataSummary {
             clients,
             unseen,
             labels,
+            classes: data.class_names.clone(),
             heterogeneity,
             left_out: left_out as u64,
             notes: data.notes.clone(),
@@ -77,7 +81,16 @@ impl DataSummary {
         };
         let features = shards.first().map_or(0, |shard| shard.train.dim() as u64);
         let clients = shards.iter().map(household).collect();
-        Self { features, clients, unseen: Vec::new(), labels: Vec::new(), heterogeneity: None, left_out: 0, notes: Vec::new() }
+        Self {
+            features,
+            clients,
+            unseen: Vec::new(),
+            labels: Vec::new(),
+            classes: Vec::new(),
+            heterogeneity: None,
+            left_out: 0,
+            notes: Vec::new(),
+        }
     }
 }
 

@@ -16,6 +16,8 @@ pub struct Dataset {
     pub keys: Option<Vec<u32>>,
     /// What each natural client is called, by key; empty if the source knows no names.
     pub names: Vec<String>,
+    /// What each class is called, by its number; empty if the source knows no names.
+    pub class_names: Vec<String>,
     /// What the source means each example for; all for training where it does not say.
     pub usages: Option<Vec<Usage>>,
     /// What people should know of how it was read, such as a comma that was taken for a point.
@@ -117,7 +119,7 @@ impl Targets {
 impl Dataset {
     /// Examples for training, from nobody in particular.
     pub fn new(features: Matrix, targets: Targets) -> Self {
-        Self { features, targets, keys: None, names: Vec::new(), usages: None, notes: Vec::new() }
+        Self { features, targets, keys: None, names: Vec::new(), class_names: Vec::new(), usages: None, notes: Vec::new() }
     }
 
     /// The same, and what people should know of how it was read.
@@ -130,6 +132,12 @@ impl Dataset {
     #[must_use]
     pub fn from_clients(self, keys: Vec<u32>) -> Self {
         Self { keys: Some(keys), ..self }
+    }
+
+    /// The same, with the names of the classes, by number.
+    #[must_use]
+    pub fn of_classes(self, class_names: Vec<String>) -> Self {
+        Self { class_names, ..self }
     }
 
     /// The same, with the names of the natural clients, by key.
@@ -176,6 +184,7 @@ impl Dataset {
             targets: self.targets.permuted(order),
             keys: self.keys.as_ref().map(|keys| order.iter().map(|&r| keys[r as usize]).collect()),
             names: self.names.clone(),
+            class_names: self.class_names.clone(),
             usages: self.usages.as_ref().map(|usages| order.iter().map(|&r| usages[r as usize]).collect()),
             notes: self.notes.clone(),
         }

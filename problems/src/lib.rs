@@ -76,7 +76,7 @@ pub use prepare::{Field, Form, Preparation};
 pub use problem::Problem;
 pub use problem_config::{ProblemConfig, ProblemSeed};
 pub use room::{Shortage, free_memory};
-pub use source::{AnySource, Load, Material, Place, SOURCES, Source};
+pub use source::{AnySource, Load, Material, NewRows, Place, SOURCES, Source};
 pub use split::{AnySplit, Deal, Extra, Partition, SPLITS, Split};
 pub use unseen::Unseen;
 pub use weights::Weights;
