@@ -41,6 +41,7 @@ mod page;
 mod render;
 mod results;
 mod sweep;
+pub mod verdict;
 
 pub use albums::{Album, Picture};
 pub use client_summaries::{ClientSummary, data_page, label_map};
