@@ -50,6 +50,7 @@ pub use motet_records as records;
 pub use motet_report as report;
 pub use motet_runtime as runtime;
 
+pub mod advise;
 mod affordable;
 pub mod bench;
 pub mod bundle;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use motet_problems::{ModelConfig, Preparation, Problem, ProblemConfig};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// What has to be known to use a model again, beside its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,14 +38,8 @@ impl Passport {
     /// Of a problem on examples; none if its clients brought functions of their own.
     pub(crate) fn of(config: &ProblemConfig, problem: &Problem) -> Option<Self> {
         let classes = problem.census.labels.len() as u32;
-        // Whatever reads a table says under these keys which columns are what.
-        let source = serde_json::to_value(&config.source).unwrap_or_default();
-        let column = |key: &str| source.get(key).and_then(Value::as_str).map(str::to_owned);
-        let (client_column, target) = if config.source.name() == "table" {
-            (Some(column("client").unwrap_or_else(|| "client".into())), column("target"))
-        } else {
-            (None, None)
-        };
+        let columns = problem.census.columns.clone();
+        let (client_column, target) = columns.map_or((None, None), |columns| (columns.client, Some(columns.target)));
         let prefix = client_column.as_ref().map(|column| format!("{column} ")).unwrap_or_default();
         let name = |name: &Option<String>| name.as_ref().map(|name| name.strip_prefix(&prefix).unwrap_or(name).to_owned());
         let clients: Option<Vec<String>> = problem.census.clients.iter().map(|client| name(&client.name)).collect();

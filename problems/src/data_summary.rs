@@ -3,7 +3,7 @@
 use motet_core::Shard;
 use serde::Serialize;
 
-use crate::dataset::{Dataset, Targets};
+use crate::dataset::{Dataset, TableColumns, Targets};
 use crate::holdout::Parts;
 
 /// The clients of a problem in numbers.
@@ -21,6 +21,9 @@ pub struct DataSummary {
     /// What each class is called; empty if the source knows no names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<String>,
+    /// The columns of a table that are no features, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<TableColumns>,
     /// Mean over clients of the total-variation distance between the client's label distribution and
     /// that of all: 0 if all are alike, near 1 if no two clients share a label. Absent without classes.
     pub heterogeneity: Option<f64>,
@@ -64,6 +67,7 @@ impl DataSummary {
             unseen,
             labels,
             classes: data.class_names.clone(),
+            columns: data.columns.clone(),
             heterogeneity,
             left_out: left_out as u64,
             notes: data.notes.clone(),
@@ -87,6 +91,7 @@ impl DataSummary {
             unseen: Vec::new(),
             labels: Vec::new(),
             classes: Vec::new(),
+            columns: None,
             heterogeneity: None,
             left_out: 0,
             notes: Vec::new(),

@@ -63,7 +63,7 @@ mod weights;
 pub use album::{Album, SHOWN, Snapshot};
 pub use data_folder::{DataFile, Folders, data_files, data_folder};
 pub use data_summary::{ClientSummary, DataSummary};
-pub use dataset::{Dataset, DatasetError, Examples, Targets, Usage};
+pub use dataset::{Dataset, DatasetError, Examples, TableColumns, Targets, Usage};
 pub use error::{LineFault, ProblemError};
 pub use guard::FileLimit;
 pub use holdout::{Holdout, Parts};

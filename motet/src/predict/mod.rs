@@ -139,7 +139,9 @@ impl SavedModel {
     /// Refuses rows that name another client than the model's.
     fn are_the_clients(&self, new: &NewRows, how: &How) -> Result<(), Error> {
         let Some((client, column)) = self.client.zip(self.passport.client_column.as_deref()) else { return Ok(()) };
-        let (Some(own), Some(cells), false) = (self.passport.clients.get(client), new.column(column), how.any_client) else { return Ok(()) };
+        let (Some(own), Some(cells), false) = (self.passport.clients.get(client), new.column(column), how.any_client) else {
+            return Ok(());
+        };
         let number = |text: &str| text.parse::<f64>().ok();
         let same = |cell: &str| cell == own || number(cell).is_some_and(|value| number(own) == Some(value));
         match cells.iter().enumerate().find_map(|(row, cell)| cell.as_deref().filter(|cell| !same(cell)).map(|cell| (row, cell))) {

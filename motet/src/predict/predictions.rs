@@ -117,6 +117,7 @@ impl Predictions {
 
 /// Cells of a CSV file, quoted where they must be.
 fn line(cells: &[String]) -> String {
-    let quoted = |cell: &String| if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.clone() };
+    let quoted =
+        |cell: &String| if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.clone() };
     cells.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n"
 }

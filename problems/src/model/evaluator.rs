@@ -78,10 +78,8 @@ pub(super) fn two_classes(answers: &Answers<'_>) -> Vec<Metric> {
         right[class] += f64::from(u8::from(if class == 1 { score > 0.0 } else { score <= 0.0 }));
     }
     let squares = answers.targets.iter().zip(answers.scores).map(|(target, score)| (sigmoid(*score) - target) * (sigmoid(*score) - target));
-    let mut metrics = vec![
-        ("accuracy", (right[0] + right[1]) / (of[0] + of[1])),
-        ("brier", squares.sum::<f64>() / answers.targets.len() as f64),
-    ];
+    let mut metrics =
+        vec![("accuracy", (right[0] + right[1]) / (of[0] + of[1])), ("brier", squares.sum::<f64>() / answers.targets.len() as f64)];
     if of[0] > 0.0 && of[1] > 0.0 {
         metrics.push(("balanced_accuracy", 0.5 * (right[0] / of[0] + right[1] / of[1])));
         metrics.push(("auc", area_under_curve(answers)));
@@ -151,7 +149,8 @@ mod tests {
     fn the_largest_score_is_the_predicted_class() {
         let answers = Answers { targets: &[2.0, 0.0], scores: &[0.0, 1.0, 3.0, 1.0, 2.0, 0.0] };
         assert_eq!(many_classes(&answers)[0], ("accuracy", 0.5));
-        let (one, two) = (Answers { targets: &[1.0, 0.0], scores: &[2.0, -1.0] }, Answers { targets: &[1.0, 0.0], scores: &[0.0, 2.0, 3.0, 2.0] });
+        let (one, two) =
+            (Answers { targets: &[1.0, 0.0], scores: &[2.0, -1.0] }, Answers { targets: &[1.0, 0.0], scores: &[0.0, 2.0, 3.0, 2.0] });
         assert!((two_classes(&one)[1].1 - many_classes(&two)[1].1).abs() < 1e-15, "two classes are two classes");
         assert!((two_classes(&one)[1].1 - 0.5 * ((1.0 / (1.0 + 2f64.exp())).powi(2) + (1.0 / (1.0 + 1f64.exp())).powi(2))).abs() < 1e-12);
         assert_eq!(regression(&Answers { targets: &[1.0, 2.0], scores: &[4.0, -2.0] }), [("rmse", 12.5f64.sqrt()), ("mae", 3.5)]);

@@ -7,7 +7,7 @@ use motet_records::Input;
 use super::cell::{Cell, Decimal};
 use super::cells::{Cells, known};
 use super::{Table, TargetKind};
-use crate::dataset::{Dataset, Targets};
+use crate::dataset::{Dataset, TableColumns, Targets};
 use crate::error::ProblemError;
 use crate::matrix::{Dense, Matrix};
 use crate::own_data::Column;
@@ -112,6 +112,7 @@ impl Sheet {
         let features = Matrix::Dense(by_rows(&columns, target.len()));
         let (targets, class_names) = self.targets(target, table, file)?;
         let mut dataset = Dataset::new(features, targets).of_classes(class_names);
+        dataset = dataset.from_columns(TableColumns { client: table.client.clone(), target: table.target.clone() });
         if let Some((column, owners)) = owners {
             let (keys, names) = owners.in_natural_order();
             dataset = dataset.from_clients(keys).named(names.into_iter().map(|name| format!("{column} {name}")).collect());

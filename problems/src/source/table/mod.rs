@@ -28,9 +28,9 @@ use cells::Cells;
 pub(crate) use columns::{Sheet, in_natural_order};
 pub use encoding::Encoding;
 use encoding::decoded;
+use motet_core::{Documented, Kind};
 use motet_records::Input;
 pub use new_rows::NewRows;
-use motet_core::{Documented, Kind};
 
 /// A table (CSV, TSV; Parquet with the feature `parquet`) with a column that names the client and one to predict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]

@@ -134,7 +134,6 @@ fn same(word: &str, cell: &str, decimal: Decimal) -> bool {
 fn json_lines(text: &[u8], file: &str) -> Result<Cells, ProblemError> {
     let odd = |line: usize, what: String| ProblemError::Odd { file: file.into(), place: format!("line {line}"), what };
     let (mut names, mut columns, mut places) = (vec![], Vec::<Vec<Option<String>>>::new(), BTreeMap::<String, usize>::new());
-    let mut rows = 0;
     for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
         if line.trim_ascii().is_empty() {
             // A blank line at the end is common; elsewhere it would move the numbers of lines.
@@ -156,13 +155,12 @@ fn json_lines(text: &[u8], file: &str) -> Result<Cells, ProblemError> {
             };
             let place = *places.entry(name.clone()).or_insert_with(|| {
                 names.push(name);
-                columns.push(vec![None; rows]);
+                columns.push(vec![None; at]);
                 columns.len() - 1
             });
             columns[place].push(cell);
         }
-        rows += 1;
-        columns.iter_mut().for_each(|column| column.resize(rows, None));
+        columns.iter_mut().for_each(|column| column.resize(at + 1, None));
     }
     Ok(Cells { names, columns, first_line: 1, decimal: Decimal::Point, notes: vec![] })
 }
