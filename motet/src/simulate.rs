@@ -10,7 +10,7 @@ use motet_core::{ClientId, Fraction, Memo, PerClient, Plan, Reference, Roster, S
 use motet_problems::Problem;
 use motet_records::{ClientRow, EventKind, Format, Manifest, OptimumCard, Records, RunCard, Summary, Trial, Utc, names};
 use motet_report::claims::judge;
-use motet_report::{render, render_as};
+use motet_report::{cautions, render, render_as, verdict};
 use motet_runtime::{Pool, Solves};
 use serde_json::{Map, Value};
 
@@ -251,6 +251,10 @@ impl Simulation {
         let experiment = &self.experiment;
         let mut records = self.execute(recorder, observer)?;
         if let Some(mut summary) = records.summary.take() {
+            records.summary = Some(summary.clone());
+            let named = [(experiment.name.clone(), records)];
+            (summary.verdict, summary.cautions) = (verdict::written(&verdict::of_records(&named)), cautions(&named));
+            [(_, records)] = named;
             match judge(&experiment.claims.0, &records) {
                 Ok(verdicts) => summary.claims = verdicts,
                 // The rows are there; only the claims do not fit what was run (a changed grid, say).
@@ -329,7 +333,7 @@ impl Simulation {
         }
         let tuning = self.tunings.iter().map(|trials| trials.summary(TrialHistory { runs: &runs, rows: &records.rows })).collect();
         records.summary =
-            Some(Summary { experiment: self.experiment.name.clone(), finished: Some(Utc::now()), runs, tuning, claims: vec![] });
+            Some(Summary { experiment: self.experiment.name.clone(), finished: Some(Utc::now()), runs, tuning, ..Summary::default() });
         Ok(records)
     }
 }

@@ -26,11 +26,13 @@
 
 mod advice_page;
 mod albums;
+mod cautions;
 mod chart;
 pub mod claims;
 mod client_summaries;
 mod clients;
 mod compare;
+mod evidence;
 mod figures;
 mod group;
 mod join;
@@ -46,6 +48,7 @@ pub mod verdict;
 
 pub use advice_page::{AdviceLine, AdvicePage};
 pub use albums::{Album, Picture};
+pub use cautions::cautions;
 pub use client_summaries::{ClientSummary, data_page, label_map};
 pub use clients::{ClientLine, ClientTable, Gain, MOST_CLIENTS};
 pub use compare::{Axis, Comparison, Curve, Point};

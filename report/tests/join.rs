@@ -35,7 +35,7 @@ fn records(splits: usize) -> Records {
             for client in 0..3u32 {
                 let k = client as usize;
                 let metrics = [("test.loss".to_owned(), loss[k] + hard + luck[k])].into();
-                records.clients.push(ClientRow { run, client, name: (client == 2).then(|| "Zürich".into()), examples: 40, metrics });
+                records.clients.push(ClientRow { run, client, name: (client == 2).then(|| "Zürich".into()), examples: 40, metrics, ..ClientRow::default() });
             }
             summary.runs.push(RunSummary {
                 label,

@@ -271,7 +271,7 @@ fn each_client_has_its_best_marked_and_more_than_two_hundred_are_cut_off() {
     let mut folders = small();
     for (run, loss) in [(0, 0.4), (1, 0.6), (2, 0.3)] {
         let client =
-            |client| ClientRow { run, client, name: None, examples: 10, metrics: metrics(&[("test.loss", loss + f64::from(client % 2))]) };
+            |client| ClientRow { run, client, name: None, examples: 10, metrics: metrics(&[("test.loss", loss + f64::from(client % 2))]), ..ClientRow::default() };
         folders[0].1.clients.extend((0..205).map(client));
     }
     let comparison = Comparison::new(&folders);
@@ -289,7 +289,7 @@ fn the_same_number_in_another_draw_of_the_data_is_another_client() {
     let mut folders = small();
     folders[0].1.manifest.runs[1].problem = 1; // the second seed has data of its own
     for (run, loss) in [(0, 0.4), (1, 0.6), (2, 0.5)] {
-        folders[0].1.clients.push(ClientRow { run, client: 7, name: None, examples: 10, metrics: metrics(&[("test.loss", loss)]) });
+        folders[0].1.clients.push(ClientRow { run, client: 7, name: None, examples: 10, metrics: metrics(&[("test.loss", loss)]), ..ClientRow::default() });
     }
     let table = ClientTable::new(&Comparison::new(&folders), "test.loss").unwrap();
     let lines: Vec<_> = table.lines.iter().map(|l| (l.problem, l.client, l.values[1])).collect();
@@ -317,7 +317,7 @@ fn weighed() -> Folders {
     let problem = ProblemCard { about: "means".into(), clients: 4, groups: vec![2, 2], ..ProblemCard::default() };
     let weights = |round: u64| if round < 20 { [0.25; 4] } else { [0.7, 0.28, 0.01, 0.01] };
     let client =
-        |run: usize, client: u32, loss: f64| ClientRow { run, client, name: None, examples: 9, metrics: metrics(&[("test.loss", loss)]) };
+        |run: usize, client: u32, loss: f64| ClientRow { run, client, name: None, examples: 9, metrics: metrics(&[("test.loss", loss)]), ..ClientRow::default() };
     let records = Records {
         manifest: Manifest { experiment: "weighed".into(), problems: vec![problem], runs: vec![merit, local], ..Manifest::default() },
         rows: vec![row(0, 0, &[("test.loss", 2.0)]), row(0, 40, &[("test.loss", 1.5)]), row(1, 0, &[("test.loss", 1.0)])],

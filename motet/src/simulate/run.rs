@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use motet_core::{ClientId, Direction, Merit, Metrics, Outcome, Plan, ProbeRequest, Reference, Row, Seed, UpDown, Wire, larger_is_better};
 use motet_problems::reference::{Part, minimise};
-use motet_records::{ClientRow, EventKind, Models, OptimumCard, RunCard, RunSummary, sha256};
+use motet_records::{ClientRow, EventKind, Models, OptimumCard, RightRows, RunCard, RunSummary, sha256};
 use sha2::{Digest, Sha256};
 
 use super::{Planned, Role, Simulation, keep, note};
@@ -18,6 +18,9 @@ use crate::recorders::Recorder;
 use crate::resume::{Saved, Saver};
 use crate::session::{Ended, Ground, Session, States, TrainedSession};
 use crate::timed::{RowSink, Watch};
+
+/// Of a client with more test examples than this it is not kept which of them are right: an interval over seeds will do.
+const MOST_ROWS: usize = 1 << 16;
 
 /// What one run leaves.
 pub(super) struct Done {
@@ -192,13 +195,15 @@ impl Simulate<'_> {
         let names = &built.problem.census.clients;
         // Everyone picks, whoever is measured on the way.
         let ids = if self.picks { built.judged(&Plan { probe_clients: None, ..plan.clone() }) } else { built.judged(plan) };
-        let look = ProbeRequest { gradient: false, pick: self.picks, model: self.of.experiment.run.models, ..plan.look };
+        let look = ProbeRequest { gradient: false, pick: self.picks, model: self.of.experiment.run.models, right: true, ..plan.look };
         let (mut rows, mut models) = (vec![], vec![]);
         let probed = session.probe(&ids, look, &mut |id, score| {
             let mut metrics = Metrics::from([("loss".to_owned(), score.loss)]);
             metrics.extend(score.metrics.iter().map(|(name, value, _)| (name.to_string(), *value)));
             let name = names.get(id.0 as usize).and_then(|household| household.name.clone());
-            rows.push(ClientRow { run: self.run, client: id.0, name, examples: score.examples, metrics });
+            let tested = score.metrics.iter().find(|(name, ..)| name.starts_with("test.")).map_or(0, |(_, _, examples)| *examples);
+            let right = score.right.filter(|right| right.len() <= MOST_ROWS).map(RightRows);
+            rows.push(ClientRow { run: self.run, client: id.0, name, examples: score.examples, tested, right, metrics });
             models.extend(score.model.map(|model| (id, model)));
         });
         probed.map_err(|source| Error::Run {

@@ -1,7 +1,7 @@
 //! Judging a linear model on examples.
 
 use motet_core::Vector;
-use motet_nn::elementary::sigmoid;
+use motet_nn::elementary::{exp, sigmoid};
 
 use super::linear::{Loss, Shape};
 use super::product::{self, Picked};
@@ -24,11 +24,18 @@ pub(super) struct Judge<L> {
     data: Arc<Examples>,
     rows: Range<usize>,
     task: fn(&Answers<'_>) -> Vec<Metric>,
+    /// Does an example of this target with these scores count as right? None for tasks without right and wrong.
+    is_right: Option<fn(f64, &[f64]) -> bool>,
 }
 
 impl<L: Loss> Judge<L> {
     pub(super) fn new(loss: L, shape: Shape, data: Arc<Examples>, rows: Range<usize>, task: fn(&Answers<'_>) -> Vec<Metric>) -> Self {
-        Self { loss, shape, data, rows, task }
+        Self { loss, shape, data, rows, task, is_right: None }
+    }
+
+    /// The same, for a task whose examples are right or wrong.
+    pub(super) fn counting(self, is_right: fn(f64, &[f64]) -> bool) -> Self {
+        Self { is_right: Some(is_right), ..self }
     }
 }
 
@@ -56,6 +63,23 @@ impl<L: Loss> Evaluator for Judge<L> {
         product::scores(&self.data, &self.shape, &Picked::Range(self.rows.clone()), x.f64s(), &mut scores);
         Some(scores)
     }
+
+    fn right(&self, x: &Vector, _: Option<&Vector>) -> Option<Vec<bool>> {
+        let (is_right, scores) = (self.is_right?, self.scores(x)?);
+        let targets = &self.data.targets()[self.rows.clone()];
+        Some(targets.iter().zip(scores.chunks_exact(self.shape.outputs)).map(|(target, scores)| is_right(*target, scores)).collect())
+    }
+}
+
+/// Of two classes by one score: NaN is right for nobody.
+pub(super) fn right_of_two(target: f64, scores: &[f64]) -> bool {
+    if target == 1.0 { scores[0] > 0.0 } else { scores[0] <= 0.0 }
+}
+
+/// Of many classes by a score for each: ties go to the first.
+pub(super) fn right_of_many(target: f64, scores: &[f64]) -> bool {
+    let best = (0..scores.len()).fold(0, |best, c| if scores[c] > scores[best] { c } else { best });
+    best == target as usize && !scores[best].is_nan()
 }
 
 /// Root mean square and mean absolute error of predicted numbers.
@@ -74,8 +98,7 @@ pub(super) fn two_classes(answers: &Answers<'_>) -> Vec<Metric> {
     for (&target, &score) in answers.targets.iter().zip(answers.scores) {
         let class = target as usize;
         of[class] += 1.0;
-        // NaN is right for nobody.
-        right[class] += f64::from(u8::from(if class == 1 { score > 0.0 } else { score <= 0.0 }));
+        right[class] += f64::from(u8::from(right_of_two(target, &[score])));
     }
     let squares = answers.targets.iter().zip(answers.scores).map(|(target, score)| (sigmoid(*score) - target) * (sigmoid(*score) - target));
     let mut metrics =
@@ -91,15 +114,12 @@ pub(super) fn two_classes(answers: &Answers<'_>) -> Vec<Metric> {
 /// for two classes is Brier's score.
 pub(super) fn many_classes(answers: &Answers<'_>) -> Vec<Metric> {
     let outputs = answers.scores.len() / answers.targets.len();
-    let right = answers.targets.iter().zip(answers.scores.chunks_exact(outputs)).filter(|(target, scores)| {
-        let best = (0..outputs).fold(0, |best, c| if scores[c] > scores[best] { c } else { best });
-        best == **target as usize && !scores[best].is_nan()
-    });
+    let right = answers.targets.iter().zip(answers.scores.chunks_exact(outputs)).filter(|(target, scores)| right_of_many(**target, scores));
     let right = right.count() as f64;
     let squares = answers.targets.iter().zip(answers.scores.chunks_exact(outputs)).map(|(target, scores)| {
         let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let total: f64 = scores.iter().map(|s| (s - top).exp()).sum();
-        let share = |c: usize| (scores[c] - top).exp() / total - f64::from(u8::from(c == *target as usize));
+        let total: f64 = scores.iter().map(|s| exp(s - top)).sum();
+        let share = |c: usize| exp(scores[c] - top) / total - f64::from(u8::from(c == *target as usize));
         0.5 * (0..outputs).map(|c| share(c) * share(c)).sum::<f64>()
     });
     let squares: f64 = squares.sum();
