@@ -306,17 +306,10 @@ impl Field {
     }
 }
 
-/// What the evidence says of a client: by the gain drawn towards that of all where there are clients enough, else by its own.
+/// What the evidence says of a client. Whoever takes its own model in every split, whatever it is offered, had better stay.
 fn advised(found: &verdict::ClientVerdict) -> &'static str {
-    let sign = |estimate: &Estimate| estimate.sign();
-    // Equal in every split: it takes its own model whatever it is offered.
     let idle = found.gain.mean == 0.0 && found.gain.interval == Some([0.0, 0.0]);
-    match (&found.pooled, found.advice) {
-        _ if idle => "stay",
-        (Some(pooled), _) if sign(pooled) > 0 && found.gain.mean > 0.0 => "join",
-        (Some(pooled), _) if sign(pooled) < 0 && found.gain.mean < 0.0 => "stay",
-        (_, advice) => word(advice),
-    }
+    if idle { "stay" } else { word(found.advice) }
 }
 
 fn word(advice: verdict::Advice) -> &'static str {

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 use motet_records::{Records, Summary, slug};
-use motet_report::{AdviceLine, AdvicePage, render};
+use motet_report::{AdviceLine, AdvicePage, cautions, render, verdict};
 use serde_json::json;
 
 use super::draft::Draft;
@@ -103,6 +103,10 @@ pub(super) fn together(draft: &Draft, splits: &[Split]) -> Result<Records, Error
             }));
         }
     }
+    all.summary = Some(summary.clone());
+    let named = [(summary.experiment.clone(), all)];
+    (summary.verdict, summary.cautions) = (verdict::written(&verdict::of_records(&named)), cautions(&named));
+    let [(_, mut all)] = named;
     all.summary = Some(summary);
     Ok(all)
 }
