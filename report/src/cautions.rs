@@ -43,10 +43,7 @@ fn repeated(comparison: &Comparison<'_>) -> Option<String> {
     let groups: Vec<&Group<'_>> = comparison.groups.iter().filter(same).collect();
     let seeds: Vec<String> = groups.first()?.runs.iter().map(|run| run.card.seed.to_string()).collect();
     let which = if groups.len() == comparison.groups.len() { "every method".to_owned() } else { names(&groups) };
-    Some(format!(
-        "Seeds {} give identical runs of {which}: nothing there is drawn by the seed, and they count as one.",
-        seeds.join(", ")
-    ))
+    Some(format!("Seeds {} give identical runs of {which}: nothing there is drawn by the seed, and they count as one.", seeds.join(", ")))
 }
 
 fn names(groups: &[&Group<'_>]) -> String {
@@ -90,7 +87,8 @@ fn worth(group: &Group<'_>) -> Option<(&'static str, f64)> {
 fn tuned_edges(tuning: &Tuning) -> Vec<String> {
     let sign = if larger_is_better(&tuning.by) { 1.0 } else { -1.0 };
     let each = numbers(&tuning.chosen).into_iter().filter_map(|(name, chosen)| {
-        let tried = tuning.trials.iter().filter_map(|t| Some((t.values.get(&name)?.as_f64()?, t.score.map_or(f64::NEG_INFINITY, |s| sign * s))));
+        let tried =
+            tuning.trials.iter().filter_map(|t| Some((t.values.get(&name)?.as_f64()?, t.score.map_or(f64::NEG_INFINITY, |s| sign * s))));
         // What was chosen is the best, whatever a shorter trial said.
         let known: Vec<(f64, f64)> = tried.map(|(value, score)| (value, if value == chosen { f64::INFINITY } else { score })).collect();
         edge(&known, &tuning.label, &name, "the trials")

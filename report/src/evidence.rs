@@ -22,7 +22,8 @@ pub(crate) fn studies(comparison: &Comparison<'_>) -> Vec<Study> {
     let mut studies = vec![];
     for (problems, groups) in &fields {
         let cards: Vec<&ProblemCard> = problems.iter().filter_map(|at| records.manifest.problems.get(*at)).collect();
-        let field = Field { groups, problems, design: design(&cards, &records.manifest.resolved), clients: cards.first().map_or(1, |c| c.clients) };
+        let field =
+            Field { groups, problems, design: design(&cards, &records.manifest.resolved), clients: cards.first().map_or(1, |c| c.clients) };
         let about = (fields.len() > 1).then(|| cards.first().map_or_else(String::new, |card| card.about.clone()));
         let nonconvex = cards.iter().any(|card| card.convexity.is_none());
         for metric in metrics(groups, nonconvex || field.design == Design::OneSplit) {
@@ -157,7 +158,7 @@ impl Measure<'_> {
         for row in run.clients.iter().filter(|row| target.is_none_or(|target| target == u64::from(row.client))) {
             let (Some(&test), Ok(client)) = (row.metrics.get(self.metric), self.places.binary_search(&row.client)) else { continue };
             let right = row.right.as_ref().filter(|_| self.metric == "test.accuracy").map(|rows| rows.0.clone());
-            scores.push(Score { draw, client, validation: validation(&row.metrics), test, right });
+            scores.push(Score { draw, client, validation: validation(&row.metrics).or_else(|| validation(run.last())), test, right });
         }
         scores
     }

@@ -55,6 +55,7 @@ pub use multiple::{benjamini_hochberg, holm};
 pub use paired::{Paired, Rows};
 pub use pooling::partially_pooled;
 pub use study::{Contender, Design, Score, Study};
+pub(crate) use words::gain;
 
 use motet_records::Records;
 

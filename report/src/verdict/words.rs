@@ -29,8 +29,8 @@ impl Verdict {
         let value = format!("{} has {} {}", sentence(&best.way), title(&self.metric), number::short(best.value));
         let compared = |other: &WayResult| {
             let behind = other.behind.as_ref()?;
-            let sure = if behind.sign() > 0 { "" } else { ", not clear" };
-            Some(format!("{} ({}{sure})", other.way, gain(behind)))
+            let sure = if behind.sign() > 0 { "" } else { " (not clear)" };
+            Some(format!("{} by {}{sure}", other.way, gain(behind)))
         };
         let better = if larger_is_better(&self.metric) { "above" } else { "below" };
         let others: Vec<String> = others.iter().filter_map(compared).collect();
@@ -69,22 +69,35 @@ impl Verdict {
         let draws = self.draws;
         let mut words = match self.design {
             Design::Independent { same_clients: true } => {
-                format!("{draws} independent draws of data of the same clients: Student's 95 % intervals over draws; for all clients together over draws and clients.")
+                format!(
+                    "{draws} independent draws of data of the same clients: Student's 95 % intervals over draws; for all clients together over draws and clients."
+                )
             }
             Design::Independent { same_clients: false } => {
-                format!("{draws} independent problems, each with clients of its own: Student's 95 % intervals over problems, and nothing is said about single clients.")
+                format!(
+                    "{draws} independent problems, each with clients of its own: Student's 95 % intervals over problems, and nothing is said about single clients."
+                )
             }
             Design::Resplit { same_clients, .. } => format!(
                 "{draws} splits of the same data: Student's 95 % intervals over splits, widened because their test parts overlap (Nadeau and Bengio 2003){}.",
-                if same_clients { "; for all clients together over splits and clients" } else { "; clients differ from split to split, and nothing is said about single ones" }
+                if same_clients {
+                    "; for all clients together over splits and clients"
+                } else {
+                    "; clients differ from split to split, and nothing is said about single ones"
+                }
             ),
             Design::OneSplit if self.metric == "test.accuracy" => format!(
                 "One split: an exact test on the test rows that only one of two models gets right, with Tango's 95 % interval; below {LEAST_ROWS} test rows there is none."
             ),
-            Design::OneSplit => format!("One split: {} has no interval. Draw the hold-out anew for every seed (holdout.redraw = true), or look at test accuracy.", title(&self.metric)),
+            Design::OneSplit => format!(
+                "One split: {} has no interval. Draw the hold-out anew for every seed (holdout.redraw = true), or look at test accuracy.",
+                title(&self.metric)
+            ),
         };
         if self.joining.as_ref().is_some_and(|joining| joining.clients.len() > 1) {
-            words.push_str(" Many clients are many tests: advice to single clients keeps the false discovery rate at 5 % (Benjamini and Hochberg).");
+            words.push_str(
+                " Many clients are many tests: advice to single clients keeps the false discovery rate at 5 % (Benjamini and Hochberg).",
+            );
         }
         words.push_str(match self.choice {
             Choice::Nothing => "",
