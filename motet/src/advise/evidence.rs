@@ -125,6 +125,7 @@ impl Field {
             Contender { label: about.name.into(), way: about.name.into(), alone: about.alone, scores, fault, sent }
         };
         Study {
+            problem: None,
             metric: format!("test.{}", draft.metric),
             chosen_by: Some(format!("validation.{}", draft.metric)),
             // What is chosen on validation rows is learnt from them: a model is made from all rows but those it is judged on.
