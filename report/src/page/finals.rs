@@ -31,7 +31,7 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
         }
         m.close();
         m.element("td", &[], &number::short(average(group, |r| r.rounds() as f64)));
-        outcome(m, group);
+        outcome(m, comparison, group);
         metrics.iter().for_each(|metric| metric_cell(m, group, metric, is_winner(comparison, group, metric)));
         traffic(m, average(group, |r| r.traffic().1.up as f64), average(group, |r| r.traffic().0.up as f64));
         traffic(m, average(group, |r| r.traffic().1.down as f64), average(group, |r| r.traffic().0.down as f64));
@@ -61,7 +61,7 @@ fn is_winner(comparison: &Comparison<'_>, group: &Group<'_>, metric: &str) -> bo
     way.and_then(|way| way.settings.first()).is_some_and(|setting| setting.label == group.label)
 }
 
-fn outcome(m: &mut Markup, group: &Group<'_>) {
+fn outcome(m: &mut Markup, comparison: &Comparison<'_>, group: &Group<'_>) {
     m.open("td", &[("class", &"word")]);
     let all = outcomes(group);
     for (text, times) in &all {
@@ -71,7 +71,13 @@ fn outcome(m: &mut Markup, group: &Group<'_>) {
             Some(Outcome::Diverged { .. } | Outcome::Failed { .. }) => "outcome bad",
             Some(Outcome::Interrupted { .. }) | None => "outcome cut",
         };
-        let text = if all.len() > 1 { format!("{times}× {text}") } else { text.clone() };
+        let named = match run.and_then(|run| run.outcome()) {
+            Some(Outcome::Diverged { round, client: Some(client) }) => {
+                format!("diverged in round {round} at {}", comparison.client_called(*client))
+            }
+            _ => text.clone(),
+        };
+        let text = if all.len() > 1 { format!("{times}× {named}") } else { named };
         m.element("span", &[("class", &class)], &text);
     }
     m.close();

@@ -68,7 +68,8 @@ impl Estimate {
             return over_draws;
         };
         let clients = variance(&by_client) / by_client.len() as f64;
-        let both = draws + clients;
+        // What belongs to single cells is in both parts and counts once.
+        let both = (draws + clients - paired.cell_variance().unwrap_or(0.0)).max(draws).max(clients);
         // Satterthwaite: as much freedom as the two parts have together.
         let freedom = both * both / (draws * draws / freedom + clients * clients / (by_client.len() - 1) as f64);
         Self::student(over_draws.mean, both, freedom)

@@ -57,6 +57,19 @@ impl Paired {
         means(self.cells.iter().map(|((_, client), d)| (*client, *d)))
     }
 
+    /// The variance of the mean of all cells that neither clients nor draws explain; none unless every client is in every draw.
+    pub(super) fn cell_variance(&self) -> Option<f64> {
+        let (draws, clients) = (self.by_draw(), self.by_client());
+        let (rows, columns) = (draws.len() as f64, clients.len() as f64);
+        if draws.len() < 2 || clients.len() < 2 || self.cells.len() != draws.len() * clients.len() {
+            return None;
+        }
+        let mean = draws.iter().sum::<f64>() / rows;
+        // Cells are in the order of draws, and within a draw in that of clients.
+        let rest = self.cells.values().enumerate().map(|(at, d)| d - draws[at / clients.len()] - clients[at % clients.len()] + mean);
+        Some(rest.map(|r| r * r).sum::<f64>() / ((rows - 1.0) * (columns - 1.0)) / (rows * columns))
+    }
+
     /// All test rows together.
     pub fn all_rows(&self) -> Option<Rows> {
         self.rows.values().copied().reduce(|a, b| Rows { all: a.all + b.all, gained: a.gained + b.gained, lost: a.lost + b.lost })

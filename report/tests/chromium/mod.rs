@@ -15,7 +15,14 @@ pub(crate) struct Seen {
 /// Opens a page with a script at its end, which finds faults of the page in `errors`; none without a browser.
 pub(crate) fn open(page: &Path, script: &str) -> Option<Seen> {
     with_script(page, script);
-    visit(page)
+    visit(page, &[])
+}
+
+/// The same for somebody who likes it dark.
+#[allow(dead_code, reason = "each test program has its own copy of this module")]
+pub(crate) fn open_dark(page: &Path, script: &str) -> Option<Seen> {
+    with_script(page, script);
+    visit(page, &["--blink-settings=preferredColorScheme=0"])
 }
 
 /// The same on a screen of so many pixels. The script tells `parent` the page's title when it is done.
@@ -29,7 +36,7 @@ pub(crate) fn open_narrow(page: &Path, script: &str, pixels: u32) -> Option<Seen
         page.file_name().unwrap_or_default().to_string_lossy()
     );
     fs::write(&frame, text).expect("the frame can be written");
-    visit(&frame)
+    visit(&frame, &[])
 }
 
 fn with_script(page: &Path, script: &str) {
@@ -38,11 +45,12 @@ fn with_script(page: &Path, script: &str) {
     fs::write(page, watched.replacen("</body>", &format!("{script}</body>"), 1)).expect("the page can be written again");
 }
 
-fn visit(page: &Path) -> Option<Seen> {
+fn visit(page: &Path, settings: &[&str]) -> Option<Seen> {
     let profile = format!("--user-data-dir={}", page.with_file_name("profile").display());
     let run = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--window-size=1300,2000"])
         .args(["--virtual-time-budget=4000", "--dump-dom", &profile])
+        .args(settings)
         .arg(format!("file://{}", page.display()))
         .stdin(Stdio::null())
         .output();

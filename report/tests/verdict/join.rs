@@ -1,6 +1,7 @@
 //! "Should I join?": the advice follows the paired intervals, and the page shows it for each client.
 
 use std::fs;
+use std::path::Path;
 
 use motet_core::{Outcome, UpDown};
 use motet_records::{ClientRow, Manifest, ProblemCard, Records, RunCard, RunSummary, Summary};
@@ -151,4 +152,24 @@ fn at_four_hundred_pixels_nothing_scrolls_away() {
         "{}",
         seen.log
     );
+}
+
+/// The contrast of every text with what lies behind it, after WCAG: 4.5 is enough for small letters.
+const CONTRAST: &str = r##"<script>
+const light = (c) => { const v = c.match(/[\d.]+/g).slice(0, 3).map((x) => { const u = x / 255; return u <= 0.03928 ? u / 12.92 : Math.pow((u + 0.055) / 1.055, 2.4); }); return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };
+const behind = (e) => { for (let at = e; at; at = at.parentElement) { const c = getComputedStyle(at).backgroundColor; if (!/, 0\)$/.test(c) && c !== "transparent") return c; } return "rgb(255, 255, 255)"; };
+const contrast = (e) => { const a = light(getComputedStyle(e).color), b = light(behind(e)); return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); };
+const texts = Array.from(document.querySelectorAll("#verdict *, #join *")).filter((e) => e.offsetParent && !e.closest("svg") && Array.from(e.childNodes).some((n) => n.nodeType === 3 && n.textContent.trim()));
+const worst = texts.map((e) => [contrast(e), e.tagName + "." + e.className]).sort((a, b) => a[0] - b[0])[0];
+document.title = (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light") + (worst[0] >= 4.5 ? " readable" : " " + worst.join(" ")) + "; errors: " + errors.length;
+</script>"##;
+
+#[test]
+fn light_and_dark_can_be_read() {
+    for (open, theme) in [(chromium::open as fn(&Path, &str) -> Option<chromium::Seen>, "light"), (chromium::open_dark, "dark")] {
+        let folder = tempfile::tempdir().unwrap();
+        render(&[("join".into(), records(5))], folder.path()).unwrap();
+        let Some(seen) = open(&folder.path().join("report.html"), CONTRAST) else { return };
+        assert_eq!(seen.title, format!("{theme} readable; errors: 0"));
+    }
 }
