@@ -30,8 +30,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use motet::{Catalogue, Error};
 use verb::{
-    BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, ListArgs, PredictArgs, ReportArgs, ReproduceArgs, ResultsArgs, RunArgs,
-    printable,
+    AdviseArgs, BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, ListArgs, PredictArgs, ReportArgs, ReproduceArgs, ResultsArgs,
+    RunArgs, printable,
 };
 
 /// Personalised federated learning: simulate, tune, explain.
@@ -56,6 +56,7 @@ enum Verb {
     Check(CheckArgs),
     Report(ReportArgs),
     Results(ResultsArgs),
+    Advise(AdviseArgs),
     Predict(PredictArgs),
     List(ListArgs),
     Data(DataArgs),
@@ -98,6 +99,7 @@ fn run(cli: &Cli, catalogue: &Catalogue) -> Result<bool, Error> {
         Verb::Check(args) => args.execute(console),
         Verb::Report(args) => args.execute(console),
         Verb::Results(args) => args.execute(console),
+        Verb::Advise(args) => args.execute(console),
         Verb::Predict(args) => args.execute(console),
         Verb::List(args) => args.execute(console),
         Verb::Data(args) => args.execute(console),

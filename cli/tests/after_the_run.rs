@@ -146,7 +146,7 @@ fn a_model_of_a_table_fills_gaps_and_scales_as_its_client_did() {
     // The columns in another order, one more that is nobody's field, a gap. 2 and 200 are the two hospitals' means.
     stage.write("new.csv", "colour,name,height\nblue,ann,3\nred,bob,?\n");
     stage.write("large.csv", "colour;height\nblue;300\nred;\n");
-    for (file, client) in [("new.csv", "0"), ("large.csv", "1")] {
+    for (file, client) in [("new.csv", "a"), ("large.csv", "where b")] {
         let found = predict(&[file, "--client", client]);
         assert!((found[0] - 3.0).abs() < 1e-6 && (found[1] - 1.0).abs() < 1e-6, "{file}: {found:?}");
     }
@@ -158,14 +158,14 @@ fn a_model_of_a_table_fills_gaps_and_scales_as_its_client_did() {
     stage.write("green.csv", "colour,height\ngreen,7\n");
     stage.write("tall.csv", "colour,height\nred,tall\n");
     stage.write("short.csv", "colour\nred\n");
-    stage.write("new.txt", "1 1:2\n");
+    stage.write("new.txt", "1 1:2\n1 1:3\n");
     for (args, parts) in [
         (vec!["one.csv"], vec!["one example alone", "--client"]),
-        (vec!["one.csv", "--client", "2"], vec!["no model of client 2"]),
-        (vec!["green.csv", "--client", "0"], vec!["green.csv, line 2", "`green` of column `colour` is none of `blue`, `red`"]),
-        (vec!["tall.csv", "--client", "0"], vec!["tall.csv, line 2", "`tall` of column `height` is no number"]),
-        (vec!["short.csv", "--client", "0"], vec!["short.csv, line 1", "no column `height`; the fields are `height`, `colour`"]),
-        (vec!["new.txt", "--client", "0"], vec!["new.txt", "trained on a table", ".csv"]),
+        (vec!["one.csv", "--client", "0"], vec!["no model of client \"0\": there are \"a\", \"b\""]),
+        (vec!["green.csv", "--client", "a"], vec!["green.csv, line 2", "`green` of column `colour` is none of `blue`, `red`"]),
+        (vec!["tall.csv", "--client", "a"], vec!["tall.csv, line 2", "`tall` of column `height` is no number"]),
+        (vec!["short.csv", "--client", "a"], vec!["short.csv, line 1", "no column `height`; the model takes `height`, `colour`"]),
+        (vec!["new.txt", "--client", "a"], vec!["new.txt", "no columns `height`, `colour`"]),
     ] {
         let said = refused(&stage, &[&["predict", &model], &args[..]].concat());
         assert!(parts.iter().all(|part| said.contains(part)), "{args:?}: {said}");

@@ -50,8 +50,10 @@ pub use motet_records as records;
 pub use motet_report as report;
 pub use motet_runtime as runtime;
 
+pub mod advise;
 mod affordable;
 pub mod bench;
+pub mod bundle;
 pub mod bundled;
 mod catalogue;
 pub mod check;

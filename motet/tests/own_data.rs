@@ -8,7 +8,7 @@ use std::path::Path;
 
 use motet::config::{Document, Experiment};
 use motet::core::Vector;
-use motet::predict::{SavedModel, saved_model};
+use motet::predict::{How, SavedModel, saved_model};
 use motet::problems::{DataFrame, LabelledRows, OwnData};
 use motet::records::Records;
 use motet::{Error, Event, Folder, InMemory, Observer, Simulation, Unobserved};
@@ -181,8 +181,11 @@ fn what_was_trained_on_columns_predicts_for_rows_of_a_file_and_starts_the_next_r
     let mut files: Vec<_> = std::fs::read_dir(out.join("models")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert_eq!(files.len(), 3);
-    let predictions = SavedModel::open(&files[0], Some(1)).unwrap().predict(&table, &[], &|_| {}).unwrap();
-    assert_eq!(predictions.len(), 12);
+    let predictions =
+        SavedModel::open(&files[0], Some("9")).unwrap().predict(&table, &How { any_client: true, ..How::default() }, &|_| {}).unwrap();
+    assert_eq!(predictions.rows.len(), 12);
+    let others = SavedModel::open(&files[0], Some("ward 9")).unwrap().predict(&table, &How::default(), &|_| {}).unwrap_err().to_string();
+    assert!(others.contains("t.csv, line 2: column `ward` says \"10\", and the model is that of ward 9"), "{others}");
 
     let (shared, own) = (saved_model(&files[1], None).unwrap(), saved_model(&files[1], Some(2)).unwrap());
     assert_ne!(shared, own);

@@ -3,7 +3,7 @@
 use motet_core::Shard;
 use serde::Serialize;
 
-use crate::dataset::{Dataset, Targets};
+use crate::dataset::{Dataset, TableColumns, Targets};
 use crate::holdout::Parts;
 
 /// The clients of a problem in numbers.
@@ -18,6 +18,12 @@ pub struct DataSummary {
     pub unseen: Vec<ClientSummary>,
     /// Examples of all clients by class or tag; empty if targets are numbers.
     pub labels: Vec<u64>,
+    /// What each class is called; empty if the source knows no names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
+    /// The columns of a table that are no features, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<TableColumns>,
     /// Mean over clients of the total-variation distance between the client's label distribution and
     /// that of all: 0 if all are alike, near 1 if no two clients share a label. Absent without classes.
     pub heterogeneity: Option<f64>,
@@ -60,6 +66,8 @@ impl DataSummary {
             clients,
             unseen,
             labels,
+            classes: data.class_names.clone(),
+            columns: data.columns.clone(),
             heterogeneity,
             left_out: left_out as u64,
             notes: data.notes.clone(),
@@ -77,7 +85,17 @@ impl DataSummary {
         };
         let features = shards.first().map_or(0, |shard| shard.train.dim() as u64);
         let clients = shards.iter().map(household).collect();
-        Self { features, clients, unseen: Vec::new(), labels: Vec::new(), heterogeneity: None, left_out: 0, notes: Vec::new() }
+        Self {
+            features,
+            clients,
+            unseen: Vec::new(),
+            labels: Vec::new(),
+            classes: Vec::new(),
+            columns: None,
+            heterogeneity: None,
+            left_out: 0,
+            notes: Vec::new(),
+        }
     }
 }
 

@@ -16,14 +16,30 @@ pub struct Dataset {
     pub keys: Option<Vec<u32>>,
     /// What each natural client is called, by key; empty if the source knows no names.
     pub names: Vec<String>,
+    /// What each class is called, by its number; empty if the source knows no names.
+    pub class_names: Vec<String>,
+    /// The columns of a table that say whose a row is and what is predicted, where it is one.
+    pub columns: Option<TableColumns>,
     /// What the source means each example for; all for training where it does not say.
     pub usages: Option<Vec<Usage>>,
     /// What people should know of how it was read, such as a comma that was taken for a point.
     pub notes: Vec<String>,
 }
 
+<<<<<<< HEAD
+/// The columns of a table that are no features.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct TableColumns {
+    /// Says whose a row is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// Is to be predicted.
+    pub target: String,
+}
+=======
 /// The largest number that can be counted with: sums of products of two of them stay far from the end of the numbers.
 pub(crate) const LARGEST: f64 = 1e100;
+>>>>>>> 76821725b09e64e41d71b85dc309b078cfcde2c7
 
 /// What a source means an example for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,7 +136,7 @@ impl Targets {
 impl Dataset {
     /// Examples for training, from nobody in particular.
     pub fn new(features: Matrix, targets: Targets) -> Self {
-        Self { features, targets, keys: None, names: Vec::new(), usages: None, notes: Vec::new() }
+        Self { features, targets, keys: None, names: Vec::new(), class_names: Vec::new(), columns: None, usages: None, notes: Vec::new() }
     }
 
     /// The same, and what people should know of how it was read.
@@ -133,6 +149,18 @@ impl Dataset {
     #[must_use]
     pub fn from_clients(self, keys: Vec<u32>) -> Self {
         Self { keys: Some(keys), ..self }
+    }
+
+    /// The same, with the names of the classes, by number.
+    #[must_use]
+    pub fn of_classes(self, class_names: Vec<String>) -> Self {
+        Self { class_names, ..self }
+    }
+
+    /// The same, with the columns of a table that are no features.
+    #[must_use]
+    pub fn from_columns(self, columns: TableColumns) -> Self {
+        Self { columns: Some(columns), ..self }
     }
 
     /// The same, with the names of the natural clients, by key.
@@ -190,6 +218,8 @@ impl Dataset {
             targets: self.targets.permuted(order),
             keys: self.keys.as_ref().map(|keys| order.iter().map(|&r| keys[r as usize]).collect()),
             names: self.names.clone(),
+            class_names: self.class_names.clone(),
+            columns: self.columns.clone(),
             usages: self.usages.as_ref().map(|usages| order.iter().map(|&r| usages[r as usize]).collect()),
             notes: self.notes.clone(),
         }

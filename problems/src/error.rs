@@ -150,7 +150,7 @@ pub enum ProblemError {
     },
     /// A hold-out takes all a client has.
     #[error(
-        "client {client} has {examples} example(s): holding out {validation} for validation and {test} for test leaves none to train on"
+        "client {client} has {examples} example(s): holding out {validation} for validation and {test} for test leaves none to train on; hold out less, or leave such clients out (`least_rows` of a table)"
     )]
     NothingToTrain {
         /// Which client.

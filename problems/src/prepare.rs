@@ -15,7 +15,7 @@ use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::holdout::Parts;
 use crate::matrix::{Dense, Matrix};
-use crate::source::raw_rows;
+use crate::source::NewRows;
 
 /// A field of a table, and what becomes of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,21 +75,27 @@ impl Preparation {
         Self { fields, clients: all }
     }
 
-    /// New rows as a client's model takes them: a table of text with the names of the fields in its header, other columns are
-    /// passed over. Nobody's statistics are those of these very rows, as a client who joins would have them.
-    pub fn features(&self, text: &[u8], file: &str, client: Option<usize>) -> Result<Matrix, ProblemError> {
-        let mut dense = raw_rows(&self.fields, text, file)?;
+    /// New rows as a client's model takes them: columns are found by the names of the fields, others are passed over. Nobody's
+    /// statistics are those of these very rows, as a client who joins would have them.
+    pub fn features(&self, new: &NewRows, client: Option<usize>) -> Result<Matrix, ProblemError> {
+        let mut dense = new.raw(&self.fields)?;
         let rows: Vec<u32> = (0..(dense.values.len() / dense.cols.max(1)) as u32).collect();
         let known = match client {
             None => statistics(&self.fields, &dense, &rows),
             Some(client) => self.clients.get(client).cloned().ok_or_else(|| ProblemError::Odd {
-                file: file.into(),
+                file: "the model's file".into(),
                 place: format!("client {client}"),
                 what: format!("there are the statistics of {} clients, counted from 0", self.clients.len()),
             })?,
         };
         apply(&self.fields, &known, &mut dense, &rows);
         Ok(Matrix::Dense(dense))
+    }
+
+    /// What one client did alone, and nothing of the others.
+    #[must_use]
+    pub fn of_client(&self, client: usize) -> Self {
+        Self { fields: self.fields.clone(), clients: self.clients.get(client).cloned().into_iter().collect() }
     }
 }
 

@@ -24,6 +24,7 @@
 //! [`Comparison`] is what all outputs start from: runs of one or several folders, seeds grouped, on
 //! common axes. An output is one file under `render/` and one line in [`OUTPUTS`].
 
+mod advice_page;
 mod albums;
 mod cautions;
 mod chart;
@@ -44,6 +45,7 @@ mod results;
 mod sweep;
 pub mod verdict;
 
+pub use advice_page::{AdviceLine, AdvicePage};
 pub use albums::{Album, Picture};
 pub use cautions::cautions;
 pub use client_summaries::{ClientSummary, data_page, label_map};

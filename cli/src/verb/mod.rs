@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod advise;
 mod bench;
 mod check;
 mod console;
@@ -12,6 +13,7 @@ mod reproduce;
 mod results;
 mod run;
 
+pub(crate) use advise::AdviseArgs;
 pub(crate) use bench::BenchArgs;
 pub(crate) use check::CheckArgs;
 pub(crate) use console::{Console, Format, printable};

@@ -4,35 +4,55 @@ use std::path::PathBuf;
 
 use clap::Args;
 use motet::Error;
-use motet::predict::{Prediction, SavedModel};
+use motet::predict::{How, SavedModel};
 
 use super::console::Console;
 
-/// Apply a saved model to examples in CSV or LIBSVM.
+/// Apply a saved model to examples in CSV, JSON lines or LIBSVM.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  motet predict runs/demo/models/3-flix-alpha=0.5-seed1.safetensors patients.csv --client 2 > predictions.csv\n\nCSV: one line for each example, one column for each feature in the order of training; a first line of names is skipped. Models of tables (`table`, `heart-disease`): a first line of names, which say what is what; gaps, words and scales are as in training, with the mean and deviation of the client's training rows (--client), or of the given examples."
+    after_help = "Examples:\n  motet predict advice/models/hospital-3 patients.csv > predictions.csv\n  motet predict advice/models/hospital-3 patients.jsonl --explain --as jsonl\n  motet predict runs/demo/models/3-flix-alpha=0.5-seed1.safetensors patients.csv --client 2\n\nModels of tables find columns by their names; gaps, words and scales are as in training, with the mean and deviation of the client's training rows, or of the given examples where no client is named. Rows that name another client than the model's are refused. Models of plain numbers take LIBSVM text, or CSV with one column for each feature in the order of training."
 )]
 pub(crate) struct PredictArgs {
-    /// A file of models: `RUN/models/*.safetensors`
+    /// A client's bundle, or a file of models: `RUN/models/*.safetensors`
     model: PathBuf,
-    /// The examples: LIBSVM text, or CSV if its name ends so
+    /// The examples: CSV, TSV, JSON lines, or LIBSVM text
     data: PathBuf,
-    /// Whose personal model [default: the shared one]
+    /// Whose personal model, by name [default: the bundle's owner; of a file of models, the shared one]
+    #[arg(long, value_name = "NAME")]
+    client: Option<String>,
+    /// Take rows that name another client than the model's
     #[arg(long)]
-    client: Option<u32>,
-    /// Columns of a CSV file that are no features, by name or by number from 1
+    any_client: bool,
+    /// Say what each column contributes to the score of a linear model
+    #[arg(long)]
+    explain: bool,
+    /// How predictions are written
+    #[arg(long = "as", value_enum, default_value_t = Form::Csv)]
+    form: Form,
+    /// Columns of a CSV file that are no features, by name or by number from 1; for models that know no names of columns
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     drop: Vec<String>,
+}
+
+/// How predictions are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// A table with a header.
+    Csv,
+    /// One JSON object a line.
+    Jsonl,
 }
 
 impl PredictArgs {
     /// Prints one line for each example.
     pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
-        let model = SavedModel::open(&self.model, self.client)?;
-        let all = model.predict(&self.data, &self.drop, &|what| console.aside(what))?;
-        console.result(&all.iter().map(Prediction::json).collect::<Vec<_>>(), || {
-            all.iter().fold(Prediction::header(&all), |text, line| text + &line.csv())
+        let model = SavedModel::open(&self.model, self.client.as_deref())?;
+        let how = How { drop: self.drop.clone(), any_client: self.any_client, explain: self.explain };
+        let all = model.predict(&self.data, &how, &|what| console.aside(what))?;
+        console.result(&all.json(), || match self.form {
+            Form::Csv => all.csv(),
+            Form::Jsonl => all.json().iter().map(|object| format!("{object}\n")).collect(),
         });
         Ok(true)
     }

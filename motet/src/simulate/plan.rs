@@ -139,12 +139,10 @@ impl<'a> Plans<'a> {
                 ));
             }
             let shards = &built.problem.shards;
-            if let Some(client) = shards.iter().position(|shard| shard.validation_evaluator.is_none()) {
+            // Whoever has none keeps the α that training began with.
+            if shards.iter().all(|shard| shard.validation_evaluator.is_none()) {
                 let help = "hold some out with [problem] holdout = { validation = 0.2 }";
-                return Err(self.unsuited(
-                    &key,
-                    format!("\"validation\" needs validation data of every client, and client {client} has none: {help}"),
-                ));
+                return Err(self.unsuited(&key, format!("\"validation\" needs validation data, and no client has any: {help}")));
             }
             if shards.is_empty() || shards.len() > MOST_CLIENTS {
                 return Err(

@@ -228,7 +228,8 @@ impl Simulate<'_> {
             return Ok((rows, None));
         }
         models.sort_by_key(|(id, _)| *id);
-        let passport = Passport::text(&self.of.experiment.problems[self.planned.variant].config, &built.problem);
+        let passport = Passport::of(&self.of.experiment.problems[self.planned.variant].config, &built.problem);
+        let passport = passport.as_ref().map(Passport::text);
         let models = Models { run: self.run, shared: session.shared(ClientId(0)), personal: models, passport };
         Ok((rows, self.recorder.models(self.card, models)?))
     }

@@ -1,6 +1,7 @@
 //! Judging a linear model on examples.
 
 use motet_core::Vector;
+use motet_nn::elementary::{exp, sigmoid};
 
 use super::linear::{Loss, Shape};
 use super::product::{self, Picked};
@@ -89,9 +90,9 @@ pub(super) fn regression(answers: &Answers<'_>) -> Vec<Metric> {
     vec![("rmse", (squares / count).sqrt()), ("mae", errors().map(f64::abs).sum::<f64>() / count)]
 }
 
-/// Accuracy, balanced accuracy and area under the curve of one score that is positive for class 1.
+/// Accuracy, Brier's score, balanced accuracy and area under the curve of one score that is positive for class 1.
 ///
-/// The last two need examples of both classes and are left out otherwise.
+/// Brier's is (p − y)²: like the loss it judges probabilities, but no single example can weigh more than 1. The last two need examples of both classes and are left out otherwise.
 pub(super) fn two_classes(answers: &Answers<'_>) -> Vec<Metric> {
     let (mut right, mut of) = ([0.0; 2], [0.0; 2]);
     for (&target, &score) in answers.targets.iter().zip(answers.scores) {
@@ -99,7 +100,9 @@ pub(super) fn two_classes(answers: &Answers<'_>) -> Vec<Metric> {
         of[class] += 1.0;
         right[class] += f64::from(u8::from(right_of_two(target, &[score])));
     }
-    let mut metrics = vec![("accuracy", (right[0] + right[1]) / (of[0] + of[1]))];
+    let squares = answers.targets.iter().zip(answers.scores).map(|(target, score)| (sigmoid(*score) - target) * (sigmoid(*score) - target));
+    let mut metrics =
+        vec![("accuracy", (right[0] + right[1]) / (of[0] + of[1])), ("brier", squares.sum::<f64>() / answers.targets.len() as f64)];
     if of[0] > 0.0 && of[1] > 0.0 {
         metrics.push(("balanced_accuracy", 0.5 * (right[0] / of[0] + right[1] / of[1])));
         metrics.push(("auc", area_under_curve(answers)));
@@ -107,11 +110,20 @@ pub(super) fn two_classes(answers: &Answers<'_>) -> Vec<Metric> {
     metrics
 }
 
-/// Share of examples whose largest score is that of their class; ties go to the first.
+/// Share of examples whose largest score is that of their class, ties go to the first; and half of Σ (p − y)² over the classes, which
+/// for two classes is Brier's score.
 pub(super) fn many_classes(answers: &Answers<'_>) -> Vec<Metric> {
     let outputs = answers.scores.len() / answers.targets.len();
     let right = answers.targets.iter().zip(answers.scores.chunks_exact(outputs)).filter(|(target, scores)| right_of_many(**target, scores));
-    vec![("accuracy", right.count() as f64 / answers.targets.len() as f64)]
+    let right = right.count() as f64;
+    let squares = answers.targets.iter().zip(answers.scores.chunks_exact(outputs)).map(|(target, scores)| {
+        let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = scores.iter().map(|s| exp(s - top)).sum();
+        let share = |c: usize| exp(scores[c] - top) / total - f64::from(u8::from(c == *target as usize));
+        0.5 * (0..outputs).map(|c| share(c) * share(c)).sum::<f64>()
+    });
+    let squares: f64 = squares.sum();
+    vec![("accuracy", right / answers.targets.len() as f64), ("brier", squares / answers.targets.len() as f64)]
 }
 
 /// P(score of a positive > score of a negative) + ½ P(equal), by ranks (Mann–Whitney).
@@ -149,13 +161,18 @@ mod tests {
     #[test]
     fn one_class_alone_has_no_curve() {
         let answers = Answers { targets: &[1.0, 1.0], scores: &[0.0, f64::NAN] };
-        assert_eq!(two_classes(&answers), [("accuracy", 0.0)]);
+        assert_eq!(two_classes(&answers)[0], ("accuracy", 0.0));
+        assert_eq!(two_classes(&answers).len(), 2);
     }
 
     #[test]
     fn the_largest_score_is_the_predicted_class() {
         let answers = Answers { targets: &[2.0, 0.0], scores: &[0.0, 1.0, 3.0, 1.0, 2.0, 0.0] };
-        assert_eq!(many_classes(&answers), [("accuracy", 0.5)]);
+        assert_eq!(many_classes(&answers)[0], ("accuracy", 0.5));
+        let (one, two) =
+            (Answers { targets: &[1.0, 0.0], scores: &[2.0, -1.0] }, Answers { targets: &[1.0, 0.0], scores: &[0.0, 2.0, 3.0, 2.0] });
+        assert!((two_classes(&one)[1].1 - many_classes(&two)[1].1).abs() < 1e-15, "two classes are two classes");
+        assert!((two_classes(&one)[1].1 - 0.5 * ((1.0 / (1.0 + 2f64.exp())).powi(2) + (1.0 / (1.0 + 1f64.exp())).powi(2))).abs() < 1e-12);
         assert_eq!(regression(&Answers { targets: &[1.0, 2.0], scores: &[4.0, -2.0] }), [("rmse", 12.5f64.sqrt()), ("mae", 3.5)]);
     }
 }

@@ -111,6 +111,11 @@ impl OwnData {
         self.dataset.features.cols()
     }
 
+    /// How many classes are to be told apart; none if numbers or tags are predicted.
+    pub fn classes(&self) -> Option<u32> {
+        if let Targets::Classes { classes, .. } = self.dataset.targets { Some(classes) } else { None }
+    }
+
     /// What the clients are called, in the order of their numbers; empty where rows have no clients.
     pub fn clients(&self) -> &[String] {
         &self.dataset.names

@@ -129,11 +129,14 @@ impl LabelledRows {
         if let Some(wrong) = not_finite(&features) {
             return Err(wrong);
         }
+        let mut class_names = vec![];
         let targets = match self.labels.ok_or(DataError::Unlabelled)? {
             Labels::Classes(names) if names.len() != rows => return Err(DataError::Count { what: "labels", found: names.len(), rows }),
             Labels::Classes(names) => {
                 let (labels, names) = names.coded()?;
-                Targets::Classes { labels, classes: names.len() as u32 }
+                let classes = names.len() as u32;
+                class_names = names;
+                Targets::Classes { labels, classes }
             }
             Labels::Targets(targets) => targets,
         };
@@ -141,7 +144,7 @@ impl LabelledRows {
         if targets.len() != rows {
             return Err(DataError::Count { what: "labels", found: targets.len(), rows });
         }
-        let mut dataset = Dataset::new(features, targets);
+        let mut dataset = Dataset::new(features, targets).of_classes(class_names);
         if let Some(clients) = self.clients {
             if clients.len() != rows {
                 return Err(DataError::Count { what: "clients", found: clients.len(), rows });

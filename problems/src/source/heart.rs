@@ -124,7 +124,11 @@ impl Load for HeartDisease {
         let features = Matrix::Dense(Dense { cols, values });
         let classes = if self.target == Diagnosis::Ill { 2 } else { 5 };
         let targets = Targets::Classes { labels, classes };
-        let dataset = Dataset::new(features, targets).from_clients(keys).named(self.hospitals.clone());
+        let class_names = match self.target {
+            Diagnosis::Ill => vec!["healthy".to_owned(), "ill".to_owned()],
+            Diagnosis::Degree => (0..classes).map(|degree| degree.to_string()).collect(),
+        };
+        let dataset = Dataset::new(features, targets).from_clients(keys).named(self.hospitals.clone()).of_classes(class_names);
         Ok(Material::Table { dataset, fields, inputs })
     }
 }

@@ -73,8 +73,8 @@ pub use sine::Sine;
 #[cfg(feature = "text")]
 pub use stackexchange::{PostForm, StackExchange, Weigh};
 pub use synthetic::Synthetic;
-pub use table::{Encoding, Table, TargetKind};
-pub(crate) use table::{Sheet, in_natural_order, raw_rows};
+pub use table::{Encoding, NewRows, Table, TargetKind};
+pub(crate) use table::{Sheet, in_natural_order};
 pub use tags::SyntheticTags;
 pub use text::SyntheticText;
 #[cfg(feature = "sqlite")]

@@ -7,7 +7,7 @@ use motet_records::Input;
 use super::cell::{Cell, Decimal};
 use super::cells::{Cells, known};
 use super::{Table, TargetKind};
-use crate::dataset::{Dataset, Targets};
+use crate::dataset::{Dataset, TableColumns, Targets};
 use crate::error::ProblemError;
 use crate::matrix::{Dense, Matrix};
 use crate::own_data::Column;
@@ -21,11 +21,14 @@ pub(crate) struct Sheet {
     columns: Vec<Raw>,
     /// What messages call a row, and the number of the first.
     rows: (&'static str, usize),
+    /// Which rows of the file these are, where some were left out.
+    kept: Option<Vec<usize>>,
     decimal: Decimal,
     notes: Vec<String>,
 }
 
 /// A column as it came.
+#[derive(Clone)]
 enum Raw {
     /// Numbers if all fields are, words otherwise.
     Text(Vec<Option<String>>),
@@ -45,6 +48,7 @@ impl From<Cells> for Sheet {
             names: cells.names,
             columns: cells.columns.into_iter().map(Raw::Text).collect(),
             rows: ("line", cells.first_line),
+            kept: None,
             decimal: cells.decimal,
             notes: cells.notes,
         }
@@ -64,13 +68,16 @@ impl Sheet {
             numbers @ Column::Numbers(_) => numbers,
         };
         let (names, columns) = columns.into_iter().map(|(name, column)| (name, Raw::Typed(typed(column)))).unzip();
-        Self { names, columns, rows: ("row", 0), decimal: Decimal::Point, notes: vec![] }
+        Self { names, columns, rows: ("row", 0), kept: None, decimal: Decimal::Point, notes: vec![] }
     }
 
     /// A table as examples.
     pub(crate) fn assemble(mut self, table: &Table, file: &str, input: Input) -> Result<Material, ProblemError> {
         if self.columns.first().is_none_or(Raw::is_empty) {
             return Err(ProblemError::NoExamples { file: file.into() });
+        }
+        if let (Some(least), Some(client)) = (table.least_rows, &table.client) {
+            self.keep_clients_of(least.get() as usize, client, file)?;
         }
         let target = self.take("source.target", &table.target)?;
         let target = self.full(target, &table.target, file)?;
@@ -103,14 +110,37 @@ impl Sheet {
         }
         let Made { fields, columns } = made;
         let features = Matrix::Dense(by_rows(&columns, target.len()));
-        let targets = self.targets(target, table, file)?;
-        let mut dataset = Dataset::new(features, targets);
+        let (targets, class_names) = self.targets(target, table, file)?;
+        let mut dataset = Dataset::new(features, targets).of_classes(class_names);
+        dataset = dataset.from_columns(TableColumns { client: table.client.clone(), target: table.target.clone() });
         if let Some((column, owners)) = owners {
             let (keys, names) = owners.in_natural_order();
             dataset = dataset.from_clients(keys).named(names.into_iter().map(|name| format!("{column} {name}")).collect());
         }
         dataset = dataset.noted(std::mem::take(&mut self.notes));
         Ok(Material::Table { dataset, fields, inputs: vec![input] })
+    }
+
+    /// Leaves the rows of clients out who have fewer than so many, and notes who they are.
+    fn keep_clients_of(&mut self, least: usize, client: &str, file: &str) -> Result<(), ProblemError> {
+        let place = self.names.iter().position(|name| name == client);
+        let Some(place) = place else { return self.take("source.client", client).map(|_| ()) };
+        let (keys, names) = self.full(self.columns[place].clone(), client, file)?.in_natural_order();
+        let mut counts = vec![0usize; names.len()];
+        keys.iter().for_each(|&key| counts[key as usize] += 1);
+        let few: Vec<String> = (0..names.len()).filter(|&k| counts[k] < least).map(|k| format!("{} ({})", names[k], counts[k])).collect();
+        if few.is_empty() {
+            return Ok(());
+        }
+        let stays: Vec<bool> = keys.iter().map(|&key| counts[key as usize] >= least).collect();
+        if !stays.contains(&true) {
+            let wanted = format!("of {} clients none has so many rows", names.len());
+            return Err(ProblemError::Value { key: "source.least_rows", value: least.to_string(), wanted });
+        }
+        self.columns.iter_mut().for_each(|column| column.keep(&stays));
+        self.kept = Some((0..stays.len()).filter(|&row| stays[row]).collect());
+        self.notes.push(format!("left out, with fewer than {least} rows: {client} {}", few.join(", ")));
+        Ok(())
     }
 
     /// Takes a column out.
@@ -178,6 +208,7 @@ impl Sheet {
 
     /// What messages call a row.
     fn place(&self, row: usize) -> String {
+        let row = self.kept.as_ref().and_then(|kept| kept.get(row).copied()).unwrap_or(row);
         format!("{} {}", self.rows.0, row + self.rows.1)
     }
 
@@ -197,8 +228,8 @@ impl Sheet {
         }
     }
 
-    /// Classes or numbers.
-    fn targets(&self, target: Full, table: &Table, file: &str) -> Result<Targets, ProblemError> {
+    /// Classes with their names, or numbers.
+    fn targets(&self, target: Full, table: &Table, file: &str) -> Result<(Targets, Vec<String>), ProblemError> {
         if let (Full::Words(words), TargetKind::Auto) = (&target, table.targets) {
             let read: Vec<Option<Cell>> = words.iter().map(|word| Some(Cell::of(word, self.decimal))).collect();
             let hint = "correct it, or say `targets = \"classes\"` if the cells are names";
@@ -218,7 +249,7 @@ impl Sheet {
             TargetKind::Auto => all.is_some() && !whole,
         };
         if quantities {
-            return all.map(Targets::Numbers).ok_or_else(|| {
+            return all.map(|numbers| (Targets::Numbers(numbers), vec![])).ok_or_else(|| {
                 let row = values.iter().position(Option::is_none).unwrap_or_default();
                 let word = if let Full::Words(words) = &target { words[row].as_str() } else { "" };
                 let reproach = Cell::of(word, self.decimal).reproach();
@@ -235,7 +266,7 @@ impl Sheet {
             );
             return Err(ProblemError::Odd { file: file.into(), place: format!("column `{}`", table.target), what });
         }
-        Ok(Targets::Classes { labels, classes: names.len() as u32 })
+        Ok((Targets::Classes { labels, classes: names.len() as u32 }, names))
     }
 }
 
@@ -244,6 +275,16 @@ impl Raw {
         match self {
             Raw::Text(words) => words.is_empty(),
             Raw::Typed(column) => column.is_empty(),
+        }
+    }
+
+    /// Only the rows that stay.
+    fn keep(&mut self, stays: &[bool]) {
+        let mut stay = stays.iter();
+        let mut next = || *stay.next().unwrap_or(&true);
+        match self {
+            Raw::Text(words) | Raw::Typed(Column::Words(words)) => words.retain(|_| next()),
+            Raw::Typed(Column::Numbers(numbers)) => numbers.retain(|_| next()),
         }
     }
 

@@ -4,32 +4,39 @@
 //! A column of which nine cells in ten are numbers is one of numbers, and its other cells are errors.
 //! Columns of words become one column of 0 and 1 for each different word, none of them set where the word is missing.
 
-mod again;
 mod cell;
 mod cells;
 mod columns;
 mod encoding;
+mod folder;
+mod new_rows;
 
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::open::{Opened, name_of, open};
 use super::{Load, Material, Place};
+use crate::data_folder::Folders;
+use crate::dataset::Dataset;
 use crate::error::ProblemError;
-pub(crate) use again::raw_rows;
+use crate::guard::FileLimit;
+use crate::prepare::Field;
 use cells::Cells;
 pub(crate) use columns::{Sheet, in_natural_order};
 pub use encoding::Encoding;
 use encoding::decoded;
 use motet_core::{Documented, Kind};
+use motet_records::Input;
+pub use new_rows::NewRows;
 
 /// A table (CSV, TSV; Parquet with the feature `parquet`) with a column that names the client and one to predict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// The file, plain or packed.
+    /// The file, plain or packed; or a folder with one table for each client, whose name is that of its file.
     pub path: PathBuf,
     /// The column to predict.
     pub target: String,
@@ -60,6 +67,11 @@ pub struct Table {
     /// Words a column may have at most; 100 unless told.
     #[serde(default = "hundred")]
     pub most_categories: NonZeroU32,
+    /// Clients with fewer rows are left out; nobody unless told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_rows: Option<NonZeroU32>,
+    #[serde(skip)]
+    held: Option<Held>,
 }
 
 impl Kind for Table {
@@ -81,7 +93,63 @@ impl Table {
             encoding: None,
             standardise: yes(),
             most_categories: hundred(),
+            least_rows: None,
+            held: None,
         }
+    }
+
+    /// The same, read now and held: problems that are made of it read no file again.
+    pub fn read(self, folders: &Folders) -> Result<Self, ProblemError> {
+        let held = match self.material(folders)? {
+            Material::Table { dataset, fields, inputs } => Held(Arc::new((Arc::new(dataset), fields, inputs))),
+            _ => unreachable!("a sheet becomes a table"),
+        };
+        Ok(Self { held: Some(held), ..self })
+    }
+
+    /// The examples, if they are [held](Self::read).
+    pub fn examples(&self) -> Option<&Arc<Dataset>> {
+        self.held.as_ref().map(|held| &held.0.0)
+    }
+
+    fn material(&self, folders: &Folders) -> Result<Material, ProblemError> {
+        let Some(folder) = folders.find_folder(&self.path) else {
+            let path = folders.find(&self.path)?;
+            let (cells, input) = self.cells(&path, folders.limit)?;
+            return Sheet::from(cells).assemble(self, &name_of(&path), input);
+        };
+        let (cells, input) = self.gathered(&folder, folders.limit)?;
+        let of_folder = Self { client: Some(self.client.clone().unwrap_or_else(|| folder::CLIENT.into())), ..self.clone() };
+        Sheet::from(cells).assemble(&of_folder, &name_of(&folder), input)
+    }
+
+    /// A file as cells.
+    fn cells(&self, path: &Path, limit: FileLimit) -> Result<(Cells, Input), ProblemError> {
+        let Opened { text, input } = open(path, limit)?;
+        let file = name_of(path);
+        let cells = if text.starts_with(b"PAR1") {
+            parquet(path, &file, &limit.budget(input.bytes))?
+        } else {
+            Cells::read(&decoded(text, self.encoding, &file)?, &file, (self.separator, self.decimal))?
+        };
+        Ok((cells, input))
+    }
+}
+
+/// A table that was read: examples, fields and files.
+#[derive(Clone)]
+struct Held(Arc<(Arc<Dataset>, Vec<Field>, Vec<Input>)>);
+
+/// What was read does not make another source of it.
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.2 == other.0.2
+    }
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Held").field(&self.0.2).finish()
     }
 }
 
@@ -107,20 +175,18 @@ pub enum TargetKind {
 
 impl Load for Table {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        let path = place.folders.find(&self.path)?;
-        let Opened { text, input } = open(&path, place.folders.limit)?;
-        let file = name_of(&path);
-        let cells = if text.starts_with(b"PAR1") {
-            parquet(&path, &file, &place.folders.limit.budget(input.bytes))?
-        } else {
-            Cells::read(&decoded(text, self.encoding, &file)?, &file, (self.separator, self.decimal))?
-        };
-        Sheet::from(cells).assemble(self, &file, input)
+        match &self.held {
+            Some(Held(held)) => {
+                let (dataset, fields, inputs) = &**held;
+                Ok(Material::Shared { dataset: Arc::clone(dataset), fields: Some(fields.clone()), inputs: inputs.clone() })
+            }
+            None => self.material(place.folders),
+        }
     }
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_: &std::path::Path, file: &str, _: &crate::guard::Budget) -> Result<Cells, ProblemError> {
+fn parquet(_: &Path, file: &str, _: &crate::guard::Budget) -> Result<Cells, ProblemError> {
     Err(ProblemError::Odd {
         file: file.into(),
         place: "first bytes".into(),

@@ -1,0 +1,188 @@
+//! One client's model as it is deployed: a folder with the model, a card that says what it is, and the line that uses it.
+//!
+//! ```text
+//! model.safetensors   the numbers, and what has to be known to use them
+//! card.json           features, fills, scales, classes, how it was chosen, what to expect, which data, which version
+//! README.md           the same for people
+//! ```
+//!
+//! A bundle holds nothing of other clients: no model, no name, no statistic.
+
+use std::fs;
+use std::path::Path;
+
+use motet_core::Vector;
+use motet_problems::Form;
+use motet_records::{Models, sha256};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::passport::Passport;
+
+/// The model's file.
+pub const MODEL: &str = "model.safetensors";
+/// The card.
+pub const CARD: &str = "card.json";
+const README: &str = "README.md";
+
+/// What a bundle says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Card {
+    /// Whose model it is.
+    pub client: String,
+    /// The version of Motet that made it.
+    pub motet: String,
+    /// What is predicted: the column of the table.
+    pub target: Option<String>,
+    /// What the classes are called, in the order of their numbers; empty if numbers are predicted.
+    pub classes: Vec<String>,
+    /// What is fitted, as experiment files have it.
+    pub model: Value,
+    /// The columns that it takes, in the order of their features.
+    pub features: Vec<Feature>,
+    /// How the model was chosen and trained.
+    pub chosen: Chosen,
+    /// What to expect of it.
+    pub expect: Vec<Expected>,
+    /// The data it was trained on.
+    pub data: DataCard,
+    /// SHA-256 of the model's file.
+    pub sha256: String,
+    /// The line that uses it.
+    pub usage: String,
+}
+
+/// A column, and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Feature {
+    /// As the header calls it.
+    pub column: String,
+    /// What stands for a gap; none for words, of which a gap is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill: Option<f64>,
+    /// What is subtracted and what is divided by, where numbers are standardised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
+    /// The words it may have, each a feature of 0 and 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
+}
+
+/// (x − mean) / deviation; 0 everywhere where the deviation is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scale {
+    /// Of the client's training rows.
+    pub mean: f64,
+    /// Of the client's training rows.
+    pub deviation: f64,
+}
+
+/// How a model was chosen and trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// "join", "stay" or "unclear".
+    pub advice: String,
+    /// The way in words.
+    pub way: String,
+    /// The method's name in experiment files.
+    pub method: String,
+    /// Its parameters.
+    pub params: Map<String, Value>,
+    /// Why.
+    pub why: String,
+}
+
+/// A metric on test data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Expected {
+    /// Such as `test.accuracy`.
+    pub metric: String,
+    /// The mean over splits.
+    pub mean: f64,
+    /// Its 95 % interval, where there is one.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// Data that a model was trained on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataCard {
+    /// The client's rows.
+    pub rows: u64,
+    /// What the file or folder was called.
+    pub file: String,
+    /// Its SHA-256.
+    pub sha256: String,
+}
+
+/// The columns of a client's model, from what its training rows said.
+pub(crate) fn features(passport: &Passport) -> Vec<Feature> {
+    let Some(preparation) = &passport.preparation else { return vec![] };
+    let mut known = preparation.clients.first().into_iter().flatten();
+    let feature = |field: &motet_problems::Field| {
+        let column = field.name.clone();
+        match &field.form {
+            Form::Words(words) => Feature { column, fill: None, scale: None, words: words.clone() },
+            form => {
+                let [mean, deviation] = known.next().copied().unwrap_or_default();
+                let scale = (*form == Form::Scaled).then_some(Scale { mean, deviation });
+                Feature { column, fill: Some(mean), scale, words: vec![] }
+            }
+        }
+    };
+    preparation.fields.iter().map(feature).collect()
+}
+
+/// Writes a bundle. The passport is that of the client alone.
+pub(crate) fn write(folder: &Path, mut card: Card, passport: &Passport, x: Vector) -> Result<(), Error> {
+    let unwritten = |source| Error::Write { path: folder.to_path_buf(), source };
+    let models = Models { run: 0, shared: x, personal: vec![], passport: Some(passport.text()) };
+    let bytes = models.encode().map_err(|e| unwritten(std::io::Error::other(e.to_string())))?;
+    card.sha256 = sha256(&bytes);
+    fs::create_dir_all(folder).map_err(unwritten)?;
+    fs::write(folder.join(MODEL), bytes).map_err(unwritten)?;
+    let text = serde_json::to_string_pretty(&card).map_err(|e| unwritten(e.into()))?;
+    fs::write(folder.join(CARD), text + "\n").map_err(unwritten)?;
+    fs::write(folder.join(README), card.readme()).map_err(unwritten)
+}
+
+/// Refuses a model that is not the one its card was written for. A model without a card is taken as it is.
+pub(crate) fn fits_its_card(model: &Path, bytes: &[u8]) -> Result<(), String> {
+    let Ok(text) = fs::read_to_string(model.with_file_name(CARD)) else { return Ok(()) };
+    let card: Card = serde_json::from_str(&text).map_err(|e| format!("{CARD} beside it is no card: {e}"))?;
+    if card.sha256 == sha256(bytes) {
+        return Ok(());
+    }
+    Err(format!("is not the model that {CARD} beside it describes: one of the two was changed or damaged"))
+}
+
+impl Card {
+    /// For people.
+    fn readme(&self) -> String {
+        let mut text = format!("# The model of {}\n\n", self.client);
+        let target = self.target.as_deref().unwrap_or("the target");
+        text += &format!("Predicts `{target}`. Use it so:\n\n```\n{}\n```\n\n{}\n\n", self.usage, self.chosen.why);
+        text += "## What to expect\n\n";
+        for expected in &self.expect {
+            let interval = expected.interval.map_or("no interval".to_owned(), |[low, high]| format!("95 % interval {low:.4} to {high:.4}"));
+            text += &format!("- {}: {:.4} ({interval})\n", expected.metric, expected.mean);
+        }
+        text += "\nMeasured on rows that were kept away from training, over repeated splits. The model itself is trained on all rows.\n";
+        text += "\n## Columns\n\n| column | a gap becomes | scale |\n|---|---|---|\n";
+        for feature in &self.features {
+            let fill = feature.fill.map_or("none of the words".to_owned(), |fill| format!("{fill:.6}"));
+            let scale = match (&feature.scale, feature.words.is_empty()) {
+                (Some(scale), _) => format!("(x − {:.6}) / {:.6}", scale.mean, scale.deviation),
+                (None, true) => "as it is".to_owned(),
+                (None, false) => format!("0 or 1 for each of {}", feature.words.join(", ")),
+            };
+            text += &format!("| {} | {fill} | {scale} |\n", feature.column.replace('|', "\\|"));
+        }
+        if !self.classes.is_empty() {
+            text += &format!("\nClasses: {}.\n", self.classes.join(", "));
+        }
+        let data = &self.data;
+        text += &format!("\nMade by motet {} from {} rows of {} (SHA-256 {}).\n", self.motet, data.rows, data.file, data.sha256);
+        text
+    }
+}

@@ -1,0 +1,197 @@
+//! The page of advice: for each client, join or not, with whom, what it gains and what it sends.
+
+use crate::markup::Markup;
+use crate::number;
+
+/// What the page says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdvicePage {
+    /// The name of the data.
+    pub of: String,
+    /// What gains are measured by: `test.brier`.
+    pub metric: String,
+    /// Repeated splits behind the numbers.
+    pub splits: usize,
+    /// Of all clients together: advice, mean gain, interval.
+    pub federation: (String, f64, Option<[f64; 2]>),
+    /// One for each client.
+    pub lines: Vec<AdviceLine>,
+    /// What people should know.
+    pub notes: Vec<String>,
+}
+
+/// One client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdviceLine {
+    /// Its name.
+    pub client: String,
+    /// "join", "stay" or "unclear".
+    pub advice: String,
+    /// The best way of joining.
+    pub offer: String,
+    /// What joining gains; positive is better.
+    pub gain: f64,
+    /// Its 95 % interval.
+    pub interval: Option<[f64; 2]>,
+    /// Share of right answers alone and joined.
+    pub accuracy: Option<[f64; 2]>,
+    /// Bytes that it sends if it joins.
+    pub sent: f64,
+    /// Who counts most for it, with their shares.
+    pub with: Vec<(String, f64)>,
+    /// Its rows.
+    pub rows: u64,
+    /// The folder of its model, under `models`.
+    pub bundle: Option<String>,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
+const STYLE: &str = "
+:root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fff; --line: #d8d8d8; --join: #0a7a3f; --stay: #a33b00; --soft: #666; }
+@media (prefers-color-scheme: dark) { :root { --ink: #eee; --paper: #161616; --line: #3a3a3a; --join: #4cc38a; --stay: #ff9b66; --soft: #aaa; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1.5rem auto; max-width: 70rem; padding: 0 1rem; }
+h1 { font-size: 1.4rem; margin: 0 0 .3rem; }
+p { margin: .4rem 0; }
+.soft { color: var(--soft); }
+table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
+th, td { text-align: left; padding: .4rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+.join { color: var(--join); font-weight: 600; } .stay { color: var(--stay); font-weight: 600; } .unclear { color: var(--soft); font-weight: 600; }
+code { font-size: .9em; overflow-wrap: anywhere; }
+@media (max-width: 40rem) {
+  thead { display: none; }
+  tr { display: block; border-bottom: 1px solid var(--line); padding: .5rem 0; }
+  td { display: block; border: 0; padding: .1rem 0; }
+  td[data-title]::before { content: attr(data-title) ': '; color: var(--soft); }
+}
+";
+
+const TITLES: [&str; 6] = ["client", "advice", "gain by joining", "with whom", "sends", "model"];
+
+impl AdvicePage {
+    /// The whole page.
+    pub fn html(&self) -> String {
+        let mut m = Markup::default();
+        m.raw("<!DOCTYPE html>\n");
+        m.open("html", &[("lang", &"en")]);
+        m.open("head", &[]);
+        m.leaf("meta", &[("charset", &"utf-8")]);
+        m.leaf("meta", &[("name", &"viewport"), ("content", &"width=device-width, initial-scale=1")]);
+        m.element("title", &[], &format!("Should they join? {}", self.of));
+        m.open("style", &[]);
+        m.raw(STYLE);
+        m.close();
+        m.close();
+        m.open("body", &[]);
+        m.element("h1", &[], &self.headline());
+        m.element("p", &[], &self.about());
+        self.table(&mut m);
+        for note in &self.notes {
+            m.element("p", &[("class", &"soft")], note);
+        }
+        m.open("p", &[("class", &"soft")]);
+        m.text("Every run behind this: ");
+        m.element("a", &[("href", &"experiment/report.html")], "the report");
+        m.text(", made by ");
+        m.element("a", &[("href", &"experiment.toml")], "experiment.toml");
+        m.text(", which can be changed and run again.");
+        m.close();
+        m.finish() + "\n"
+    }
+
+    fn headline(&self) -> String {
+        let count = |advice: &str| self.lines.iter().filter(|line| line.advice == advice).count();
+        let (join, stay, unclear) = (count("join"), count("stay"), count("unclear"));
+        format!("{}: {join} of {} should join, {stay} should stay, for {unclear} it is unclear", self.of, self.lines.len())
+    }
+
+    fn about(&self) -> String {
+        let (advice, gain, interval) = &self.federation;
+        let all = match advice.as_str() {
+            "join" => "For all together joining pays",
+            "stay" => "For all together joining does not pay",
+            _ => "For all together there is no clear difference",
+        };
+        format!(
+            "{all}: {} ({}, positive is better; mean over clients and {} split(s) of their rows).",
+            estimate(*gain, *interval),
+            self.metric,
+            self.splits
+        )
+    }
+
+    fn table(&self, m: &mut Markup) {
+        m.open("table", &[]);
+        m.open("thead", &[]);
+        m.open("tr", &[]);
+        TITLES.iter().for_each(|title| m.element("th", &[], title));
+        m.close();
+        m.close();
+        m.open("tbody", &[]);
+        for line in &self.lines {
+            m.line();
+            m.open("tr", &[]);
+            m.element("td", &[], &format!("{} ({} rows)", line.client, line.rows));
+            m.open("td", &[("class", &line.advice)]);
+            m.element("span", &[("title", &line.why)], &line.advice);
+            m.close();
+            let accuracy = line.accuracy.map_or(String::new(), |[own, joined]| format!("; accuracy {own:.3} → {joined:.3}"));
+            let gain = format!("{} by {}{accuracy}", estimate(line.gain, line.interval), line.offer);
+            let with = line.with.iter().map(|(client, weight)| format!("{client} {:.0} %", weight * 100.0)).collect::<Vec<_>>().join(", ");
+            let with = if with.is_empty() { "nobody".to_owned() } else { with };
+            for (title, text) in [(TITLES[2], gain), (TITLES[3], with), (TITLES[4], number::bytes(line.sent))] {
+                m.element("td", &[("data-title", &title)], &text);
+            }
+            m.open("td", &[("data-title", &TITLES[5])]);
+            match &line.bundle {
+                Some(folder) => m.element("code", &[], &format!("models/{folder}")),
+                None => m.text("none"),
+            }
+            m.close();
+            m.close();
+        }
+        m.close();
+        m.close();
+    }
+}
+
+fn estimate(gain: f64, interval: Option<[f64; 2]>) -> String {
+    match interval {
+        Some([low, high]) => format!("{gain:+.4} [{low:+.4}, {high:+.4}]"),
+        None => format!("{gain:+.4}, no interval"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_headline_counts_and_names_are_escaped() {
+        let line = |client: &str, advice: &str| AdviceLine {
+            client: client.into(),
+            advice: advice.into(),
+            offer: "MeritFed".into(),
+            gain: 0.1,
+            interval: Some([0.05, 0.15]),
+            accuracy: Some([0.8, 0.9]),
+            sent: 2048.0,
+            with: vec![("b".into(), 0.4)],
+            rows: 30,
+            bundle: Some("a".into()),
+            why: "because".into(),
+        };
+        let page = AdvicePage {
+            of: "t.csv".into(),
+            metric: "test.brier".into(),
+            splits: 10,
+            federation: ("join".into(), 0.1, Some([0.02, 0.18])),
+            lines: vec![line("<a>", "join"), line("b", "unclear")],
+            notes: vec![],
+        };
+        let html = page.html();
+        for part in ["t.csv: 1 of 2 should join, 0 should stay, for 1 it is unclear", "&lt;a&gt; (30 rows)", "b 40 %", "models/a"] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+    }
+}
