@@ -9,7 +9,7 @@
 //!          4      if α is learnt: αᵢ ← αᵢ − s ⟨vᵢ − wᵢ, g⟩, cut to [0, 1]
 //!          5      vᵢ ← vᵢ − s αᵢ g
 //!          6      wᵢ ← wᵢ − s ∇fᵢ(wᵢ; B)
-//!          7  w ← Σ wᵢ/|S|
+//!          7  w ← mean of wᵢ, estimated from S
 //! deploy   8  αᵢ vᵢ + (1 − αᵢ) w
 //! ```
 //!
@@ -86,7 +86,7 @@ impl Algorithm for Apfl {
 
     fn round(&self, w: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *w = average(w, &cohort, round)?; // line 7
+        *w = average(w, &cohort, Weights::Uniform, round)?; // line 7
         Ok(())
     }
 

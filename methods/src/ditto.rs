@@ -6,7 +6,7 @@
 //! round    1  draw clients S
 //!          2  each i in S trains the shared model as FedAvg does: from y = x, y ← y − s ∇fᵢ(y; B)
 //!          3  and its own: vᵢ ← vᵢ − sᵥ (∇fᵢ(vᵢ; B) + λ (vᵢ − x))
-//!          4  x ← Σ wᵢ yᵢ / Σ wᵢ over S
+//!          4  x ← mean of yᵢ, estimated from S
 //! deploy   5  vᵢ; x where a client was never asked
 //! ```
 //!
@@ -79,7 +79,7 @@ impl Algorithm for Ditto {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, round)?; // line 4
+        *x = average(x, &cohort, self.weights, round)?; // line 4
         Ok(())
     }
 
@@ -128,6 +128,7 @@ impl Study for Ditto {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         self.steps.suits("steps")?;
         self.personal_steps.map_or(Ok(()), |steps| steps.suits("personal_steps"))?;
+        self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)
     }
 }

@@ -5,7 +5,7 @@
 //! ```text
 //! round    1  draw clients S
 //!          2  each i in S walks from y = x: y ← y − s (∇fᵢ(y; B) + μ (y − x))
-//!          3  x ← Σ wᵢ yᵢ / Σ wᵢ over S
+//!          3  x ← mean of yᵢ, estimated from S
 //! ```
 //!
 //! Line 2 approximates argmin fᵢ(y) + μ/2 |y − x|², ever better with more steps. With exact minimisers the fixed point is
@@ -69,7 +69,7 @@ impl Algorithm for Fedprox {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, round)?; // line 3
+        *x = average(x, &cohort, self.weights, round)?; // line 3
         Ok(())
     }
 
@@ -103,6 +103,7 @@ impl Algorithm for Fedprox {
 impl Study for Fedprox {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         self.steps.suits("steps")?;
+        self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)
     }
 }

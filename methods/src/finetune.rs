@@ -6,7 +6,7 @@
 //! ```text
 //! round    1  draw clients S
 //!          2  each i in S walks from y = x: y ← y − s ∇fᵢ(y; B)
-//!          3  x ← Σ wᵢ yᵢ / Σ wᵢ over S
+//!          3  x ← mean of yᵢ, estimated from S
 //! deploy   4  z = x, and H times z ← z − t ∇fᵢ(z; B)
 //! ```
 //!
@@ -72,7 +72,7 @@ impl Algorithm for Finetune {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, round)?; // line 3
+        *x = average(x, &cohort, self.weights, round)?; // line 3
         Ok(())
     }
 
@@ -114,6 +114,7 @@ impl Study for Finetune {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         self.steps.suits("steps")?;
         self.tune.suits("tune")?;
+        self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)
     }
 }

@@ -12,10 +12,10 @@
 //!          3  each i in S starts at y = x and, for some epochs, batch after batch B of its
 //!             shuffled examples: y ← y − γ αᵢ ∇fᵢ(Tᵢ(y); B)
 //!          4  it sends Δᵢ = x − y and its number of examples mᵢ
-//!          5  q = Σ wᵢ Δᵢ / Σ wᵢ over S, and the optimiser steps against q
+//!          5  q = mean of Δᵢ over those with αᵢ > 0, estimated from S, and the optimiser steps against q
 //! ```
 //!
-//! wᵢ is mᵢ, or 1, times the weight of the draw. Δᵢ is used as a gradient, never its negative. One epoch of
+//! Clients count by mᵢ or alike: see [`Weights`]. Δᵢ is used as a gradient, never its negative. One epoch of
 //! full batches with equal weights and server step 1 is gradient descent on F with step γ. Clients with αᵢ = 0 never move
 //! x: they are dropped from the mean and not asked. A round in which nobody is asked changes nothing.
 
@@ -132,7 +132,8 @@ impl Algorithm for FlixFedavg {
         let cohort = round.sample(&self.sampling).filter(|id| self.share(id) > 0.0); // line 2
         let sum = round.sum(&cohort, Improve { x: s.x.clone() }, |id| cohort.weight(id))?; // line 5
         if let (Rate::Given(step), true) = (self.optimiser.step(), sum.weight > 0.0) {
-            round.state_is_finite(self.optimiser.apply(&mut s.x, &sum.average(), *step, &mut s.momenta));
+            let q = self.weights.estimate(sum, round.share_of(|id| self.share(id) > 0.0));
+            round.state_is_finite(self.optimiser.apply(&mut s.x, &q, *step, &mut s.momenta));
         }
         Ok(())
     }
@@ -186,6 +187,7 @@ impl Study for FlixFedavg {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         Unsuitable::beyond("epochs", self.epochs.get(), MOST_EPOCHS)?;
         alpha_suits(&self.alpha, clients)?;
+        self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)?;
         let theory = "theory has no server step for local epochs: give the optimiser's step as a number";
         Unsuitable::when(self.optimiser.step() == Rate::Theory, theory)?;

@@ -11,9 +11,9 @@
 //!          5  for k = 1 … K:  g_k = ∇fᵢ(y; B_k),  y ← y − γ g_k
 //!          6  MAML only: g_K ← (I − γ ∇²fᵢ(y₁; B₁)) … (I − γ ∇²fᵢ(y_{K−1}; B_{K−1})) g_K
 //!          7  send qᵢ = Σ θ_k g_k (and ℓᵢ)
-//!          8  q = mean of qᵢ;  x ← x − η q, or a server optimiser's step against q
+//!          8  q = mean of qᵢ, estimated from S;  x ← x − η q, or a server optimiser's step against q
 //!          9  LocalUpdateDecay only: lower γ and η if the mean of ℓᵢ is on a plateau
-//! deploy  10  optionally some more steps of line 5, from x
+//! deploy  10  optionally some more steps of line 5, from x, with the γ of the round to come
 //! ```
 //!
 //! This file is the one implementation of `local-update` and its named settings: `fedavg`, `local-sgd`, `reptile`,
@@ -29,9 +29,9 @@
 //!   variance of the draw comes on top, which Lemma 23 leaves out.
 //! - m-MAML is Θ_{2m+1} on quadratics with full gradients alone (Theorem 4); in general line 6 takes Hessian-vector
 //!   products, each on the batch of its step. With `hold`, that share of a client's examples is kept for the last
-//!   gradient, the same examples in every round, and the other steps see the rest.
+//!   gradient, the same examples in every round of a run and others with another seed; the other steps see the rest.
 //! - Where a client's function depends on a few rows of x only (tag prediction), plain local steps are taken on these rows,
-//!   and q is sent, averaged and applied by rows; rows that nobody named are not touched by a server optimiser either.
+//!   and q is sent, averaged and applied by rows; elsewhere q is 0, and a server optimiser does what it does with zeros.
 
 use motet_core::{
     Abort, Addend, Algorithm, ClientId, Deployment, Fraction, Misfit, ModelShape, NonNegative, Positive, Rate, Round, Sampling, Site,
@@ -191,7 +191,7 @@ impl<P: Preset> LocalUpdateFamily<P> {
     /// B₁ … B_K; the last one of the part held back, where there is one.
     fn batches(&self, site: &mut Site<'_>) -> Vec<Rows> {
         let samples = site.train.samples();
-        match parted(site.id, samples, self.recipe.hold) {
+        match parted(site, self.recipe.hold) {
             None => self.draws(samples, None).of(self.recipe.amount(), &mut site.rng),
             Some((inner, outer)) => {
                 let before = self.recipe.count().unwrap_or(1) - 1;
@@ -287,11 +287,11 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
         let x = s.x.clone();
         let ask = if gamma == self.known_gamma() { Ask::Train { x } } else { Ask::TrainAt { x, gamma } }; // line 3
         let sum = round.sum(&cohort, ask, |id| cohort.weight(id))?;
-        let (weight, loss) = (sum.weight, sum.numbers[0]);
-        if weight == 0.0 {
+        let loss = sum.numbers[0] / self.recipe.weights.divisor(&sum, 1.0);
+        if sum.weight == 0.0 {
             return Ok(());
         }
-        let q = sum.average();
+        let q = self.recipe.weights.estimate(sum, 1.0);
         round.accept();
         let finite = match &self.recipe.server {
             Rule::Optimiser(optimiser) => optimiser.apply(&mut s.x, &q, eta, &mut s.momenta), // line 8
@@ -306,8 +306,7 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
             round.note("gamma", gamma);
             round.note("eta", eta);
         }
-        if self.recipe.loss && weight > 0.0 {
-            let loss = loss / weight;
+        if self.recipe.loss {
             round.note("cohort_loss", loss);
             if let (Some(how), Some(state)) = (&self.recipe.decay, &mut s.plateau) {
                 how.push(state, loss); // line 9
@@ -342,6 +341,10 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
         &s.x
     }
 
+    fn local_rate(&self, s: &Server) -> Option<f64> {
+        (self.recipe.adapt > 0).then(|| self.rates(s).0)
+    }
+
     fn deploys(&self, _: ClientId) -> Deployment<Self> {
         if self.recipe.adapt == 0 { Deployment::Shared } else { Deployment::Own(Self::adapted) }
     }
@@ -351,14 +354,14 @@ impl<P: Preset> LocalUpdateFamily<P> {
     /// Line 10: some more steps from the shared model.
     fn adapted(&self, _: &(), shared: &Vector, site: &mut Site<'_>) -> Vector {
         let Some(steps) = std::num::NonZeroU32::new(self.recipe.adapt) else { return shared.clone() };
-        let samples = site.train.samples();
-        let parts = parted(site.id, samples, self.recipe.hold);
+        let (samples, gamma) = (site.train.samples(), site.rate.unwrap_or(self.known_gamma()));
+        let parts = parted(site, self.recipe.hold);
         let inner = parts.as_ref().map(|(inner, _)| &inner[..]);
         let (mut y, mut g, mut walk) = (shared.clone(), shared.zeros_like(), Walk::default());
         for batch in self.draws(samples, inner).of(Amount::Steps(steps), &mut site.rng) {
             site.train.gradient_into(&y, rows(&batch), &mut g);
             self.recipe.common.local.turn(&y, &mut g, &mut walk);
-            y.axpy(-self.known_gamma(), &g); // line 10
+            y.axpy(-gamma, &g); // line 10
         }
         y
     }

@@ -10,7 +10,7 @@
 //!          3      u = ∇fᵢ(y − s ∇fᵢ(y; B₁); B₂)
 //!          4      "fo": d = u;  "hf": d = u − s (∇fᵢ(y + δu; B₃) − ∇fᵢ(y − δu; B₃))/(2δ);  "exact": d = u − s ∇²fᵢ(y; B₃) u
 //!          5      y ← y − b d
-//!          6  x ← Σ wᵢ yᵢ / Σ wᵢ over S
+//!          6  x ← mean of yᵢ, estimated from S
 //! deploy   7  x − s ∇fᵢ(x), as often as `adapt` says, on all examples
 //! ```
 //!
@@ -143,7 +143,7 @@ impl Algorithm for PerFedavg {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, round)?; // line 6
+        *x = average(x, &cohort, self.weights, round)?; // line 6
         Ok(())
     }
 
@@ -189,6 +189,7 @@ impl Study for PerFedavg {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         Unsuitable::beyond("steps", self.steps.get(), MOST_STEPS)?;
         Unsuitable::beyond("adapt", self.adapt.get(), MOST_STEPS)?;
+        self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)
     }
 }

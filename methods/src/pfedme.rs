@@ -8,7 +8,7 @@
 //!          2  each i in S starts at wᵢ = θ = w and repeats, batch after batch B:
 //!          3      θ ≈ argmin fᵢ(θ; B) + λ/2 |θ − wᵢ|², by some gradient steps from the last θ
 //!          4      wᵢ ← wᵢ − s λ (wᵢ − θ)
-//!          5  w ← (1 − β) w + β Σ wᵢ/|S|
+//!          5  w ← (1 − β) w + β times the mean of wᵢ, estimated from S
 //! deploy   6  θᵢ(w), by the steps of line 3 from w on all examples
 //! ```
 //!
@@ -101,7 +101,7 @@ impl Algorithm for Pfedme {
 
     fn round(&self, w: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        let mean = average(w, &cohort, round)?;
+        let mean = average(w, &cohort, Weights::Uniform, round)?;
         *w = Vector::mix(*self.beta, &mean, w); // line 5
         Ok(())
     }

@@ -7,7 +7,7 @@
 //! round    2  draw clients S
 //!          3  each i in S walks K steps from y = x: y ← y − s (∇fᵢ(y; B) − cᵢ + c)
 //!          4  cᵢ⁺ = cᵢ − c + (x − y)/(K s)   ("gradient", option I: cᵢ⁺ = ∇fᵢ(x)); it sends y − x and cᵢ⁺ − cᵢ
-//!          5  x ← x + η mean over S of (y − x)
+//!          5  x ← x + η mean of (y − x), estimated from S
 //!          6  c ← c + 1/n Σ over S of (cᵢ⁺ − cᵢ)
 //! ```
 //!
@@ -121,8 +121,14 @@ impl Algorithm for Scaffold {
         let cohort = round.sample(&self.sampling); // line 2
         let share = 1.0 / round.everyone().len().max(1) as f64;
         let ask = Improve { x: s.x.clone(), c: s.c.clone() };
-        let [models, controls] = round.sum_onto(&cohort, ask, s.c.clone(), |id| [cohort.weight(id), share])?.vectors;
-        s.x.axpy(*self.server_step, &models.finish()); // line 5
+        let sum = round.sum_onto(&cohort, ask, s.c.clone(), |id| [cohort.weight(id), share])?;
+        let divisor = sum.divisor(1.0);
+        let [models, controls] = sum.vectors;
+        if divisor > 0.0 {
+            let mut moved = models.total();
+            moved.scale(1.0 / divisor);
+            s.x.axpy(*self.server_step, &moved); // line 5
+        }
         s.c = controls.total(); // line 6
         Ok(())
     }

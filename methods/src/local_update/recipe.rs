@@ -139,6 +139,7 @@ impl Recipe {
             Unsuitable::when(optimiser.step() == Rate::Theory, theory)?;
             optimiser.suits()?;
         }
+        self.weights.suits(&self.common.sampling)?;
         self.common.sampling.suits(clients)
     }
 

@@ -16,6 +16,7 @@ mod finetune;
 mod flix;
 mod flix_fedavg;
 mod flix_sgd;
+mod importance;
 mod l2gd;
 mod lab;
 mod local;
