@@ -49,7 +49,8 @@ fn outcomes<A: Study>(method: A, trial: &Trial) -> Result<Vec<(f64, u64)>, Strin
 fn after_one_round<A: Study>(method: &Arc<A>, trial: &Trial, seed: u64) -> Result<f64, String> {
     let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(1, Seed(seed)) };
     let start = Vector::from(vec![3.0; trial.dim]);
-    let trained = motet_core::train(&**method, start, &plan, &mut trial.inline(method, Seed(seed)), &mut vec![]).map_err(|e| e.to_string())?;
+    let trained =
+        motet_core::train(&**method, start, &plan, &mut trial.inline(method, Seed(seed)), &mut vec![]).map_err(|e| e.to_string())?;
     if trained.outcome != Outcome::Finished {
         return Err(trained.outcome.to_string());
     }

@@ -232,7 +232,8 @@ mod tests {
     #[test]
     fn clients_are_drawn_as_often_as_their_chances_say() {
         let rounds = 40_000u64;
-        for (how, expect) in all().into_iter().zip([[1.0; 7], [3.0 / 7.0; 7], [0.3; 7], [0.0; 7], [0.0; 7], [1.0 / 3.0; 7], [3.0 / 7.0; 7]]) {
+        for (how, expect) in all().into_iter().zip([[1.0; 7], [3.0 / 7.0; 7], [0.3; 7], [0.0; 7], [0.0; 7], [1.0 / 3.0; 7], [3.0 / 7.0; 7]])
+        {
             let mut hits = [0u32; N as usize];
             for round in 1..=rounds {
                 draw(&how, N, round).ids().iter().for_each(|id| hits[id.0 as usize] += 1);

@@ -361,8 +361,7 @@ fn measure<A: Study>(
     let mut metrics = table.finish();
     if !plan.unseen.is_empty() && algorithm.target().is_none() {
         let mut table = Table::default();
-        let unseen =
-            Probe { to: &plan.unseen, look: ProbeRequest { gradient: false, model: false, ..look }, reference: None, ..probe };
+        let unseen = Probe { to: &plan.unseen, look: ProbeRequest { gradient: false, model: false, ..look }, reference: None, ..probe };
         fleet.probe(&unseen, &mut |id, score| add(&mut table, id, score))?;
         metrics.extend(table.finish().into_iter().map(|(name, value)| (format!("unseen.{name}"), value)));
     }

@@ -30,7 +30,7 @@ pub struct Fedprox {
     /// s: stepsize of local training.
     pub step: Positive,
     /// Local steps per round: a number, or { epochs = n }; default one epoch.
-    #[serde(default = "Amount::one_epoch")]
+    #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
     /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
@@ -50,7 +50,7 @@ impl Method for Fedprox {
         about: "federated averaging whose clients are held near the shared model by a proximal term (mu = 0: FedAvg)",
         paper: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"mu":0.5,"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"mu":0.5,"step":0.1,"local_steps":3,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -102,7 +102,7 @@ impl Algorithm for Fedprox {
 
 impl Study for Fedprox {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        self.steps.suits("steps")?;
+        self.steps.suits("local_steps")?;
         self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)
     }

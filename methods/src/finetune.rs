@@ -28,7 +28,7 @@ pub struct Finetune {
     /// s: stepsize of local training.
     pub step: Positive,
     /// Local steps per round: a number, or { epochs = n }; default one epoch.
-    #[serde(default = "Amount::one_epoch")]
+    #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
     /// t: stepsize of the tuning (default: step).
     #[serde(default)]
@@ -53,7 +53,7 @@ impl Method for Finetune {
         about: "federated averaging, and local steps from the shared model before it is deployed",
         paper: "the baseline of every comparison; Gasanov, Khaled, Horváth, Richtárik 2022, Proposition 1",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"step":0.1,"steps":3,"tune":5,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"step":0.1,"local_steps":3,"tune":5,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -112,7 +112,7 @@ impl Finetune {
 
 impl Study for Finetune {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        self.steps.suits("steps")?;
+        self.steps.suits("local_steps")?;
         self.tune.suits("tune")?;
         self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)

@@ -37,6 +37,7 @@ pub struct FlixFedavg {
     /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
     /// γ: stepsize of local training.
+    #[serde(rename = "step", alias = "client_step")]
     pub client_step: Positive,
     /// Passes over each client's examples per round (default 1).
     #[serde(default = "once")]
@@ -80,7 +81,7 @@ impl Method for FlixFedavg {
         about: "FLIX with epochs of local training on the mixture and any server optimiser (alpha = 1: FedAvg, FedOpt)",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022; McMahan et al. 2017",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"alpha":0.5,"client_step":0.1,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"alpha":0.5,"step":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 

@@ -24,8 +24,8 @@
 //! - Clients send the sum of their gradients, so γ = 0 makes sense (summed mini-batch SGD). With `send = "deltas"` they
 //!   send x − y as FedOpt does; the server's rate is then multiplied by γ.
 //! - Clients weigh alike, as in the paper; the released code weighs by processed examples: `weights = "examples"`.
-//! - Theory: `eta = "theory"` is Theorem 26, `eta = { kind = "inverse", start = "theory" }` Theorem 27, and
-//!   `gamma = "theory"` with it Theorem 29. All assume γ < 1/L and everyone's gradients: with sampled clients the
+//! - Theory: `server_step = "theory"` is Theorem 26, `server_step = { kind = "inverse", start = "theory" }` Theorem 27, and
+//!   `step = "theory"` with it Theorem 29. All assume γ < 1/L and everyone's gradients: with sampled clients the
 //!   variance of the draw comes on top, which Lemma 23 leaves out.
 //! - m-MAML is Θ_{2m+1} on quadratics with full gradients alone (Theorem 4); in general line 6 takes Hessian-vector
 //!   products, each on the batch of its step. With `hold`, that share of a client's examples is kept for the last
@@ -73,12 +73,13 @@ pub struct LocalUpdateSettings {
     #[serde(default)]
     pub theta: Theta,
     /// K: gradients per client and round (default 1), or { epochs = n }; left out where theta is a list.
-    #[serde(default)]
+    #[serde(rename = "local_steps", alias = "steps", default)]
     pub steps: Option<Amount>,
-    /// γ: client rate, a number from 0, "theory" (Theorem 29, with eta), or a schedule { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
+    /// γ: client rate, a number from 0, "theory" (Theorem 29, with server_step), or a schedule { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
+    #[serde(rename = "step", alias = "gamma")]
     pub gamma: Schedule<NonNegative>,
     /// η: server rate of plain steps, a number, "theory" (Theorem 26), { kind = "inverse", start = "theory" } (27) or a schedule; this or optimiser must be given.
-    #[serde(default)]
+    #[serde(rename = "server_step", alias = "eta", default)]
     pub eta: Option<Schedule<Positive>>,
     /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.
     #[serde(default)]
@@ -86,7 +87,7 @@ pub struct LocalUpdateSettings {
     /// "uniform" (default) or "examples": by the examples a client worked on.
     #[serde(default = "uniform")]
     pub weights: Weights,
-    /// "gradients" (default) or "deltas": x - x_end as in FedOpt, which multiplies the server's rate by gamma.
+    /// "gradients" (default) or "deltas": x - x_end as in FedOpt, which multiplies the server's rate by step.
     #[serde(default)]
     pub send: Send,
     /// Share of each client's examples kept for the last gradient (default 0).
@@ -130,9 +131,9 @@ impl Preset for LocalUpdateSettings {
         about: "local steps, weighed by Theta, and separate client and server rates: FedAvg, Reptile, FOMAML and more as one",
         paper: "Charles, Konečný 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"gamma":0.1,"steps":3,"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"step":0.1,"local_steps":3,"server_step":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
-    const LINE: Line = Line { theta: "any", rates: "gamma, eta free", deploys: "x, or adapt steps from it" };
+    const LINE: Line = Line { theta: "any", rates: "step, server_step free", deploys: "x, or adapt steps from it" };
 
     fn recipe(&self) -> Recipe {
         let LocalUpdateSettings { batch, draw, sampling, start, local, .. } = self.clone();
@@ -275,7 +276,7 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
             return Err(Abort::Unsuited("the model does not know that it is smooth and strongly convex: give the rates as numbers".into()));
         };
         if self.recipe.gamma.given().is_some_and(|gamma| *gamma * most >= 1.0) {
-            return Err(Abort::Unsuited(format!("theory needs gamma < 1/L = {}: lower gamma or give eta as a number", 1.0 / most)));
+            return Err(Abort::Unsuited(format!("theory needs step < 1/L = {}: lower step or give server_step as a number", 1.0 / most)));
         }
         s.constants = Some((most, least));
         Ok(())

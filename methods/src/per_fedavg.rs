@@ -42,7 +42,7 @@ pub struct PerFedavg {
     #[serde(default = "thousandth")]
     pub difference: Positive,
     /// Local steps per round (default 1).
-    #[serde(default = "once")]
+    #[serde(rename = "local_steps", alias = "steps", default = "once")]
     pub steps: NonZeroU32,
     /// Steps of adaptation at deployment (default 1).
     #[serde(default = "once")]
@@ -86,7 +86,7 @@ impl Method for PerFedavg {
         about: "a shared model from which one gradient step is a good personal one",
         paper: "Fallah, Mokhtari, Ozdaglar 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"inner_step":0.1,"step":0.2,"steps":2,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"inner_step":0.1,"step":0.2,"local_steps":2,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -187,7 +187,7 @@ impl PerFedavg {
 
 impl Study for PerFedavg {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        Unsuitable::beyond("steps", self.steps.get(), MOST_STEPS)?;
+        Unsuitable::beyond("local_steps", self.steps.get(), MOST_STEPS)?;
         Unsuitable::beyond("adapt", self.adapt.get(), MOST_STEPS)?;
         self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)

@@ -33,7 +33,7 @@ pub struct Scaffold {
     #[serde(default = "one")]
     pub server_step: Positive,
     /// K: local steps per round, a number, or { epochs = n }; default one epoch.
-    #[serde(default = "Amount::one_epoch")]
+    #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
     /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
@@ -68,7 +68,7 @@ impl Method for Scaffold {
         about: "local steps whose drift is corrected by control variates, any sampling of clients",
         paper: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"step":0.1,"local_steps":3,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -170,7 +170,7 @@ impl Algorithm for Scaffold {
 
 impl Study for Scaffold {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        self.steps.suits("steps")?;
+        self.steps.suits("local_steps")?;
         if clients.is_none() {
             return Err(Unsuitable::WithoutEnd("scaffold averages the memories of all clients: the population must have an end"));
         }

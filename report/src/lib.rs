@@ -31,6 +31,7 @@ mod client_summaries;
 mod clients;
 mod compare;
 mod figures;
+mod former_names;
 mod group;
 mod join;
 mod markup;

@@ -312,10 +312,10 @@ fn what_does_not_go_together_is_refused_in_words() {
     let refused =
         |settings: Value, clients: Option<u32>| method::<LocalUpdate>(settings).suits(clients).err().map(|e| e.to_string()).unwrap();
     for (settings, word) in [
-        (json!({ "gamma": 0.1 }), "eta"),
+        (json!({ "gamma": 0.1 }), "server_step"),
         (json!({ "gamma": 0.1, "eta": 1, "optimiser": { "kind": "sgd", "step": 1 } }), "one of the two"),
-        (json!({ "gamma": 0.1, "eta": 1, "theta": [1, 2], "steps": 2 }), "leave steps out"),
-        (json!({ "gamma": 0, "eta": 1, "send": "deltas" }), "gamma = 0"),
+        (json!({ "gamma": 0.1, "eta": 1, "theta": [1, 2], "steps": 2 }), "leave local_steps out"),
+        (json!({ "gamma": 0, "eta": 1, "send": "deltas" }), "step = 0"),
         (json!({ "gamma": 0.1, "eta": 1, "theta": "K", "send": "deltas" }), "1:K"),
         (json!({ "gamma": "theory", "eta": 1 }), "Theorem 29"),
         (json!({ "gamma": 0.1, "eta": "theory", "theta": "K" }), "1:K"),
@@ -357,8 +357,7 @@ fn clients_adapt_with_the_rate_that_the_decay_has_left_them() {
     // No loss makes progress of 1e3 but the first: the rate has fallen after rounds 2, 3 and 4.
     close(gamma, 0.2 / 8.0);
     // Schedules, too: 0.2 · 4/(4 + t).
-    let method: LocalUpdate =
-        self::method(json!({ "gamma": { "kind": "inverse", "start": 0.2, "after": 4 }, "eta": 0.1, "adapt": 1 }));
+    let method: LocalUpdate = self::method(json!({ "gamma": { "kind": "inverse", "start": 0.2, "after": 4 }, "eta": 0.1, "adapt": 1 }));
     let (x, models) = crate::lab::deployed(&lab, &method, 4);
     close((models[0].at(0) - x.at(0)) / (1.0 - x.at(0)), 0.1);
 }

@@ -27,6 +27,7 @@ mod meritfed_all;
 mod meritfed_gram;
 mod meritfed_liars;
 mod meritfed_mean;
+mod meritfed_practice;
 mod meritfed_theorem;
 mod one_shot;
 mod optimiser;

@@ -438,7 +438,8 @@ fn senseless_settings_are_refused() {
     assert!(refused(json!({ "participation": { "clients": 5 } })).unwrap().contains("the problem has 4"));
     assert!(refused(json!({ "sampling": { "importance": { "clients": 2, "q": [1, 1, 1, 1] } } })).unwrap().contains("equally probable"));
     assert!(refused(json!({ "pace": { "per_client": [1, 1] } })).unwrap().contains("pace lists 2"));
-    let misread = |sampling: Value| serde_json::from_value::<Scafflix>(json!({ "alpha": 1, "sampling": sampling })).unwrap_err().to_string();
+    let misread =
+        |sampling: Value| serde_json::from_value::<Scafflix>(json!({ "alpha": 1, "sampling": sampling })).unwrap_err().to_string();
     assert!(misread(json!({ "clients": 2, "varient": "author" })).contains("varient"));
     assert!(misread(json!("all")).contains("everyone"));
     for sampling in [json!("everyone"), json!({ "clients": 2 }), json!({ "clients": 2, "variant": "author" })] {

@@ -271,8 +271,11 @@ fn methods(from: &From<'_>, value: &Value, tune: Option<&TuneRule>) -> Result<Ve
     for (k, table) in tables.iter().enumerate() {
         let key = format!("method[{}]", k + 1);
         for mut choice in expand(table).map_err(|path| document.wrong(&format!("{key}.{path}"), EMPTY_GRID))? {
+            let kind = choice.value.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+            under_one_name(from, &key, &kind, &mut choice.value)?;
+            let words = take_tune_words(&mut choice.value);
             // `finetune` has a parameter of this name, which is its own.
-            let taken = choice.value.get("kind").and_then(Value::as_str).is_some_and(|kind| catalogue.knows(kind, "tune"));
+            let taken = catalogue.knows(&kind, "tune");
             let own = choice.value.as_object_mut().filter(|_| !taken).and_then(|table| table.shift_remove("tune"));
             let own: Option<TuneRule> = match own {
                 Some(Value::Bool(false)) => {
@@ -285,10 +288,14 @@ fn methods(from: &From<'_>, value: &Value, tune: Option<&TuneRule>) -> Result<Ve
             // What `[run]` says is for the methods that have these parameters; what a method says is for itself.
             let rule = match (own, tune) {
                 (Some(rule), _) => Some((rule, format!("{key}.tune"))),
-                (None, Some(rule)) => rule
-                    .restricted(|name| choice.value.get("kind").and_then(Value::as_str).is_some_and(|kind| catalogue.knows(kind, name)))
-                    .map(|rule| (rule, "run.tune".to_owned())),
+                (None, Some(rule)) => rule.restricted(|name| catalogue.knows(&kind, name)).map(|rule| (rule, "run.tune".to_owned())),
                 (None, None) => None,
+            };
+            let rule = rule.map(|(rule, at)| (rule.renamed(|name| catalogue.canonical(&kind, name)), at));
+            let rule = match (rule, words.first()) {
+                (Some((rule, at)), Some(_)) => Some((rule.with_steps(&words), at)),
+                (None, Some(word)) => Some((TuneRule::of_steps(&words, document.root.get("problem")), format!("{key}.{word}"))),
+                (rule, None) => rule,
             };
             let Some((rule, at)) = rule else {
                 entries.push(method(from, &key, choice)?);
@@ -308,6 +315,32 @@ fn methods(from: &From<'_>, value: &Value, tune: Option<&TuneRule>) -> Result<Ve
     }
     distinguish(&mut entries);
     Ok(entries)
+}
+
+/// Writes what a method's table says under the names that the method has for it: `gamma = 0.1` of FedAvg is its `step`.
+fn under_one_name(from: &From<'_>, key: &str, kind: &str, table: &mut Value) -> Result<(), ConfigError> {
+    let Value::Object(table) = table else { return Ok(()) };
+    let names: Vec<String> = table.keys().cloned().collect();
+    for name in names {
+        let Some(canonical) = from.catalogue.canonical(kind, &name).filter(|canonical| *canonical != name) else { continue };
+        if table.contains_key(&canonical) {
+            let both = format!("is another name of {canonical}, which is given too: leave one of them out");
+            return Err(from.document.wrong(&format!("{key}.{name}"), both));
+        }
+        // In its place: the order of keys is that of the file.
+        let renamed = std::mem::take(table).into_iter().map(|(key, value)| (if key == name { canonical.clone() } else { key }, value));
+        *table = renamed.collect();
+    }
+    Ok(())
+}
+
+/// Takes out the steps that are to be found: `step = "tune"`.
+fn take_tune_words(table: &mut Value) -> Vec<&'static str> {
+    let Value::Object(table) = table else { return vec![] };
+    let asked = |name: &&str| table.get(*name).and_then(Value::as_str) == Some("tune");
+    let words: Vec<&'static str> = ["step", "server_step"].into_iter().filter(asked).collect();
+    words.iter().for_each(|name| drop(table.shift_remove(*name)));
+    words
 }
 
 /// A method whose values are to be chosen, each of them checked as if it stood in the method's own table.
@@ -333,6 +366,16 @@ fn candidates(from: &From<'_>, key: &str, at: &str, choice: &super::grid::Choice
     let mut entry = method(from, key, choice)?;
     entry.tune = Some(Tune { rule: rule.clone(), candidates: all });
     Ok(entry)
+}
+
+/// What serde says of a method's table, with what would be right.
+fn with_advice(message: &str) -> String {
+    if !message.starts_with("missing field `step`") {
+        return super::document::with_suggestion(message);
+    }
+    "needs a step, the length of a client's steps: step = \"tune\" tries eight from 0.001 to 3 and takes the best; a number of one's own is \
+     near 1/L for convex models (`motet check` prints L of flix and its kin) and mostly between 0.01 and 0.3 for networks"
+        .to_owned()
 }
 
 /// `step=0.1 eta=2`
@@ -365,7 +408,7 @@ fn method(from: &From<'_>, key: &str, choice: super::grid::Choice) -> Result<Met
         }
         Misread::Value { path, message } => {
             let key = if path.is_empty() { key.to_owned() } else { format!("{key}.{path}") };
-            document.wrong(&key, super::document::with_suggestion(&message))
+            document.wrong(&key, with_advice(&message))
         }
     })?;
     Ok(MethodEntry { method, budget, pick, tune: None, label, key: key.to_owned() })
