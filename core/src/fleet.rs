@@ -279,6 +279,8 @@ wire! {
         pub pick: bool,
         /// The rate of local steps as a client asked now would be told it, where the method says so.
         pub rate: Option<f64>,
+        /// Which test examples the personal model gets right.
+        pub right: bool,
     }
 }
 
@@ -297,6 +299,8 @@ pub struct Score {
     pub model: Option<Vector>,
     /// By name, `test.accuracy` and so on, with the number of examples behind each.
     pub metrics: Vec<(Cow<'static, str>, f64, u64)>,
+    /// Which test examples the model gets right, in their order.
+    pub right: Option<Vec<bool>>,
 }
 
 impl Score {
@@ -312,7 +316,7 @@ impl Wire for Score {
     }
     fn bytes(&self) -> u64 {
         let metrics: u64 = self.metrics.iter().map(|(name, ..)| 20 + name.len() as u64).sum();
-        16 + self.distance.bytes() + self.gradient.bytes() + self.model.bytes() + 4 + metrics
+        16 + self.distance.bytes() + self.gradient.bytes() + self.model.bytes() + 4 + metrics + self.right.bytes()
     }
     fn encode(&self, out: &mut Vec<u8>) {
         self.examples.encode(out);
@@ -326,6 +330,7 @@ impl Wire for Score {
             value.encode(out);
             examples.encode(out);
         }
+        self.right.encode(out);
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let mut score = Score {
@@ -334,11 +339,12 @@ impl Wire for Score {
             distance: Option::decode(from)?,
             gradient: Option::decode(from)?,
             model: Option::decode(from)?,
-            metrics: vec![],
+            ..Score::default()
         };
         for _ in 0..u32::decode(from)? {
             score.metrics.push((String::decode(from)?.into(), f64::decode(from)?, u64::decode(from)?));
         }
+        score.right = Option::decode(from)?;
         Ok(score)
     }
 }
