@@ -76,7 +76,8 @@ impl Trial {
 
     /// Every round measured in every way.
     pub fn plan(&self, seed: Seed) -> Plan {
-        let look = ProbeRequest { gradient: true, train: true, validation: true, test: true, model: true, right: true, ..ProbeRequest::default() };
+        let look =
+            ProbeRequest { gradient: true, train: true, validation: true, test: true, model: true, right: true, ..ProbeRequest::default() };
         Plan { look, ..Plan::new(self.rounds, seed) }
     }
 

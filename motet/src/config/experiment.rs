@@ -432,3 +432,42 @@ fn distinguish(entries: &mut [MethodEntry]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiment(method: &str) -> Result<Experiment, String> {
+        let text = format!(
+            "name = 'e'\n[problem]\nsource = {{ kind = 'lrs', clients = 3, examples = 6, dim = 2 }}\n[run]\nrounds = 2\n[[method]]\n{method}"
+        );
+        let document = Document::parse("e.toml", &text, std::path::PathBuf::new()).map_err(|e| e.to_string())?;
+        Experiment::of(document, &Catalogue::standard()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn letters_of_papers_and_former_names_mean_the_one_name() {
+        for (written, meant) in [
+            ("kind = 'fedavg'\ngamma = 0.1\nsteps = 3", "kind = 'fedavg'\nstep = 0.1\nlocal_steps = 3"),
+            ("kind = 'flix-fedavg'\nalpha = 0.5\nclient_step = 0.1", "kind = 'flix-fedavg'\nalpha = 0.5\nstep = 0.1"),
+            ("kind = 'scaffnew'\nparticipation = { clients = 2 }", "kind = 'scaffnew'\nsampling = { clients = 2 }"),
+            ("kind = 'apfl'\nalpha = 0.5\nstep = 0.1", "kind = 'apfl'\nown_share = 0.5\nstep = 0.1"),
+        ] {
+            let params = |text: &str| experiment(text).unwrap().methods[0].method.params();
+            assert_eq!(params(written), params(meant));
+        }
+        let twice = experiment("kind = 'fedavg'\ngamma = 0.1\nstep = 0.1").unwrap_err();
+        assert!(twice.contains("method[1].gamma") && twice.contains("another name of step"), "{twice}");
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is_asked_for_and_a_missing_one_says_how() {
+        for word in ["step", "gamma"] {
+            let found = experiment(&format!("kind = 'fedavg'\n{word} = 'tune'")).unwrap();
+            let tune = found.methods[0].tune.as_ref().unwrap();
+            assert_eq!((tune.rule.values[0].0.as_str(), tune.candidates.len(), tune.rule.by.as_str()), ("step", 8, "loss"));
+        }
+        let missing = experiment("kind = 'fedavg'").unwrap_err();
+        assert!(missing.contains("step = \"tune\"") && missing.contains("1/L"), "{missing}");
+    }
+}
