@@ -74,6 +74,9 @@ impl Fleet<Knocking> for Witness {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         slot == SLOT && client == CLIENTS[0]
     }
+    fn is_steady(&self) -> bool {
+        false
+    }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, Knock>, each: &mut dyn FnMut(ClientId, Received<Knocked>)) -> Result<(), Abort> {
         self.told.borrow_mut().push(format!("exchange {slot:?} {:?}", wave.to));
         for &id in wave.to {
@@ -107,6 +110,7 @@ pub fn forwards_everything<F: Fleet<Knocking>>(wrap: impl FnOnce(Witness) -> F) 
     let expect = |what: &str, holds: bool| if holds { Ok(()) } else { Err(format!("{what} is not forwarded")) };
     expect("roster", fleet.roster() == witness.roster())?;
     expect("is_there", fleet.is_there(SLOT, CLIENTS[0]) && !fleet.is_there(SLOT, CLIENTS[1]))?;
+    expect("is_steady", !fleet.is_steady())?;
     let (heard, mut came) = (LastReplies::default(), vec![]);
     let wave = Wave { to: &CLIENTS, asks: Asks::Same(&Knock {}), heard: &heard };
     let mut each = |id: ClientId, received: Received<Knocked>| came.push((id, received.map(|answer| answer.reply.by)));

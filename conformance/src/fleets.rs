@@ -78,6 +78,10 @@ impl<A: Study> Fleet<A> for Stutter<A> {
         true
     }
 
+    fn is_steady(&self) -> bool {
+        true
+    }
+
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         for (k, &id) in wave.to.iter().enumerate() {
             let ask = || self.host.answer(id, slot, wave.heard.of(id), wave.asks.at(k));

@@ -11,6 +11,7 @@
 mod breaches;
 mod card;
 mod decorators;
+mod draws;
 mod fleets;
 mod header;
 mod reads;
@@ -27,13 +28,14 @@ use motet_methods::{Method, Visitor};
 pub use breaches::SurvivesBreaches;
 pub use card::parameters_are_described;
 pub use decorators::{Knock, Knocked, Knocking, Witness, forwards_everything};
+pub use draws::is_right_on_average;
 pub use fleets::{AskingTwiceIsAskingOnce, EqualOnAllFleets, SurvivesLoss};
 pub use header::{Uncited, uncited_lines};
 pub use reads::reads_as_its_card_says;
 pub use reduced::SumsElsewhere;
 pub use resume::GoesOnFromEveryRound;
 pub use runs::{JudgesTheUnseen, ProbesChangeNothing, SeedDecides, ZeroRounds};
-pub use trial::{Trial, trials};
+pub use trial::{Trial, one_dimension, trials};
 
 /// One promise of every method.
 pub trait Check {

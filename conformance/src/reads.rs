@@ -44,6 +44,9 @@ impl<A: Study, F: Fleet<A>> Fleet<A> for SumsOnly<F> {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         self.inner.is_there(slot, client)
     }
+    fn is_steady(&self) -> bool {
+        self.inner.is_steady()
+    }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         let mut seen = None;
         self.inner.exchange(slot, wave, &mut |id, mut received| {

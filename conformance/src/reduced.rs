@@ -47,6 +47,9 @@ impl<A: Study, F: Fleet<A>> Fleet<A> for Reduced<F> {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         self.inner.is_there(slot, client)
     }
+    fn is_steady(&self) -> bool {
+        self.inner.is_steady()
+    }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.inner.exchange(slot, wave, each)
     }

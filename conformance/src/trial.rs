@@ -76,7 +76,8 @@ impl Trial {
 
     /// Every round measured in every way.
     pub fn plan(&self, seed: Seed) -> Plan {
-        let look = ProbeRequest { gradient: true, train: true, validation: true, test: true, model: true, pick: false, right: true };
+        let look =
+            ProbeRequest { gradient: true, train: true, validation: true, test: true, model: true, right: true, ..ProbeRequest::default() };
         Plan { look, ..Plan::new(self.rounds, seed) }
     }
 
@@ -131,7 +132,8 @@ fn quadratics() -> Trial {
     Trial { name: "three quadratics in the plane", shards: Arc::new((0..3).map(shard).collect()), dim: 2, rounds: 8 }
 }
 
-fn one_dimension() -> Trial {
+/// Problem Q2 of the specification.
+pub fn one_dimension() -> Trial {
     let shards = q2().into_iter().map(|f| Shard { validation: Some(Arc::clone(&f)), ..Shard::new(f) }).collect();
     Trial { name: "two quadratics on the line", shards: Arc::new(shards), dim: 1, rounds: 4 }
 }

@@ -68,6 +68,12 @@ pub trait Algorithm: Send + Sync + Sized + 'static {
     /// The model the server would hand client `to` now.
     fn shared<'a>(&self, server: &'a Self::Server, to: ClientId) -> &'a Vector;
 
+    /// The rate of local steps as a client asked now would be told it, for methods whose clients take some more steps before they
+    /// deploy and whose rate changes from round to round: they find it in [`Site::rate`].
+    fn local_rate(&self, _server: &Self::Server) -> Option<f64> {
+        None
+    }
+
     /// What a client deploys. It decides what a run is measured against: see [`Deployment`].
     fn deploys(&self, client: ClientId) -> Deployment<Self>;
 }

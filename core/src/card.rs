@@ -49,6 +49,8 @@ pub enum Item {
 pub struct Parameter {
     /// The key.
     pub name: &'static str,
+    /// What may be written in its place: letters of papers, earlier names.
+    pub aliases: &'static [&'static str],
     /// What it means, what may be written, and the default.
     pub about: &'static str,
     /// Its type, as the source code writes it.
@@ -71,6 +73,11 @@ impl Parameters {
     /// The keys.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         self.iter().map(|parameter| parameter.name)
+    }
+
+    /// The key that a key means: itself, or the one that it is an alias of.
+    pub fn canonical(self, key: &str) -> Option<&'static str> {
+        self.iter().find(|parameter| parameter.name == key || parameter.aliases.contains(&key)).map(|parameter| parameter.name)
     }
 
     fn gather(self, all: &mut Vec<&'static Parameter>) {

@@ -13,6 +13,8 @@ use crate::fleet::Roster;
 pub struct Cohort {
     ids: Arc<[ClientId]>,
     weights: Weights,
+    /// Do the weights sum to one in every draw, and not only on average?
+    normalised: bool,
     pub(crate) required: bool,
     pub(crate) drop_non_finite: bool,
     pub(crate) unbounded: bool,
@@ -30,18 +32,30 @@ impl Cohort {
     pub fn new(ids: impl Into<Arc<[ClientId]>>) -> Self {
         let ids = ids.into();
         let weights = Weights::Same(1.0 / ids.len().max(1) as f64);
-        Self { ids, weights, required: false, drop_non_finite: false, unbounded: false }
+        Self { ids, weights, normalised: true, required: false, drop_non_finite: false, unbounded: false }
     }
 
     /// These clients, each with a weight of its own.
     pub fn weighted(weights: BTreeMap<ClientId, f64>) -> Self {
         let ids = weights.keys().copied().collect();
-        Self { ids, weights: Weights::Each(Arc::new(weights)), required: false, drop_non_finite: false, unbounded: false }
+        let weights = Weights::Each(Arc::new(weights));
+        Self { ids, weights, normalised: true, required: false, drop_non_finite: false, unbounded: false }
     }
 
     /// The same clients, all of this weight.
     pub(crate) fn weighing(self, weight: f64) -> Self {
         Self { weights: Weights::Same(weight), ..self }
+    }
+
+    /// The same clients, whose weights sum to one in every draw, or only on average.
+    pub(crate) fn normalised(self, normalised: bool) -> Self {
+        Self { normalised, ..self }
+    }
+
+    /// Do the weights of a draw sum to one, or are they to be divided by their sum? Otherwise they sum to one on average over
+    /// the draws only, and whoever divides by their sum undoes what they are for.
+    pub fn is_normalised(&self) -> bool {
+        self.normalised
     }
 
     /// wᵢ: what this client's vector counts for in Σ wᵢ vᵢ, the estimate of the mean over all clients that is
@@ -54,10 +68,21 @@ impl Cohort {
         }
     }
 
+    /// Σ wᵢ of this draw.
+    pub fn total_weight(&self) -> f64 {
+        self.ids.iter().map(|&id| self.weight(id)).sum()
+    }
+
     /// The same clients, none of whom may stay silent: those who do are asked again in the same
     /// slot, with the same dice, before the round is given up.
     pub fn required(mut self) -> Self {
         self.required = true;
+        self
+    }
+
+    /// The same clients, who may stay silent.
+    pub fn optional(mut self) -> Self {
+        self.required = false;
         self
     }
 

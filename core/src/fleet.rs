@@ -22,6 +22,9 @@ pub trait Fleet<A: Algorithm> {
     /// Is a client there in this attempt at a round? A cohort of a given size is drawn from those who are.
     fn is_there(&self, slot: Slot, client: ClientId) -> bool;
 
+    /// Is everyone there in every round, and heard sooner or later?
+    fn is_steady(&self) -> bool;
+
     /// Carries a wave of asks; hands the answers to `each` in the order asked, skipping the silent. What a client sent
     /// and nobody can read is handed over as the error that it is.
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort>;
@@ -260,7 +263,7 @@ pub struct Probe<'a> {
 
 wire! {
     /// What a probe looks at besides the training loss.
-    #[derive(Copy, PartialEq, Eq, Default)]
+    #[derive(Copy, PartialEq, Default)]
     pub struct ProbeRequest {
         /// ∇ of the client's part of F, for its norm.
         pub gradient: bool,
@@ -274,6 +277,8 @@ wire! {
         pub model: bool,
         /// αᵢ as the client would pick it on its validation data, and everything else of the model with that αᵢ.
         pub pick: bool,
+        /// The rate of local steps as a client asked now would be told it, where the method says so.
+        pub rate: Option<f64>,
         /// Which test examples the personal model gets right.
         pub right: bool,
     }

@@ -295,7 +295,10 @@ impl<A: Algorithm> Host<A> {
         let mut buffers = buffers.clone();
         let dice = || self.seed.dice(Slot { round, attempt: 0, exchange: 0 }, id.0, Purpose::Probe);
         let deployed = self.algorithm.deploys(id);
-        let mut personal = |x: &Vector| deployed.model(&self.algorithm, state, x, &mut self.site(id, &shard, dice(), &mut buffers, None));
+        let mut personal = |x: &Vector| {
+            let mut site = Site { rate: look.rate, ..self.site(id, &shard, dice(), &mut buffers, None) };
+            deployed.model(&self.algorithm, state, x, &mut site)
+        };
         let (mut model, best) = (personal(shared), reference.map(&mut personal));
         let picked = if look.pick { self.picked(id, &shard, shared, buffers.as_ref()) } else { None };
         if let Some((_, mixture)) = &picked {
@@ -377,6 +380,8 @@ impl<A: Algorithm> Host<A> {
             train,
             validation: shard.validation.as_deref().map(Meter::new),
             rng,
+            seed: self.seed,
+            rate: None,
             buffers,
             memo: &self.memo,
             memo_work: Work::default(),

@@ -173,11 +173,33 @@ impl<'a, A: Algorithm> Round<'a, A> {
 
     /// Some clients, by the round's dice.
     pub fn sample(&mut self, how: &Sampling) -> Cohort {
+        self.sample_from(self.everyone, how)
+    }
+
+    /// Some of these clients, by the round's dice; of a population without end, some of its clients.
+    pub fn sample_from(&mut self, everyone: &Cohort, how: &Sampling) -> Cohort {
         let (seed, slot, fleet, breaches) = (self.seed, self.slot, &*self.fleet, &self.account.breaches);
         let there = |id: ClientId| fleet.is_there(slot, id);
         let may = |id: ClientId| breaches.excluded(id).is_none();
-        let (roster, everyone, rng) = (&fleet.roster(), self.everyone, &mut self.rng);
+        let (roster, rng) = (&fleet.roster(), &mut self.rng);
         how.draw(Draw { roster, everyone, seed, round: slot.round, there: &there, may: &may, rng })
+    }
+
+    /// The share of all clients for whom `keep` holds; 1 of a population without end.
+    pub fn share_of(&self, keep: impl Fn(ClientId) -> bool) -> f64 {
+        let n = self.everyone.len();
+        if n == 0 { 1.0 } else { self.everyone.ids().iter().filter(|&&id| keep(id)).count() as f64 / n as f64 }
+    }
+
+    /// Those of a cohort who are there in this attempt at the round.
+    pub fn present(&self, cohort: &Cohort) -> Cohort {
+        cohort.filter(|id| self.fleet.is_there(self.slot, id))
+    }
+
+    /// Is every client there in every round? Otherwise what a client must hear it hears while it is there: the next round may be
+    /// without it.
+    pub fn is_steady(&self) -> bool {
+        self.fleet.is_steady()
     }
 
     /// One ask to a cohort; `fold` sees the replies in cohort order. Returns who answered.
@@ -267,7 +289,7 @@ impl<'a, A: Algorithm> Round<'a, A> {
         let Adding { desk: Desk { answered, dropped, bad, .. }, so_far: Partial { vectors, weight, numbers }, .. } = adding;
         self.attempt.weights = list;
         let answered = self.close(slot, to, answered, dropped, bad)?;
-        Ok(Sum { vectors, weight, numbers, answered })
+        Ok(Sum { vectors, weight, numbers, answered, asked: to.len() })
     }
 
     /// Opens an exchange.

@@ -35,6 +35,9 @@ pub enum Sampling {
     /// At most this many: everyone once in shuffled order, then everyone in a new order. The rounds of a pass
     /// are as equal in size as can be.
     Passes(u32),
+    /// Drawn in this way, and the weights divided by their sum: less noise from draw to draw, and no longer right on
+    /// average where chances are unequal.
+    SelfNormalised(Box<Sampling>),
 }
 
 /// What a draw may look at.
@@ -55,6 +58,9 @@ const MOST_DRAWS: u64 = 1_000_000;
 impl Sampling {
     /// Can it draw from so many clients?
     pub fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
+        if let Sampling::SelfNormalised(how) = self {
+            return how.suits(clients);
+        }
         match (self, clients) {
             (Sampling::Replacement(count), _) => Unsuitable::beyond("sampling.replacement", *count, MOST_DRAWS)?,
             (Sampling::Importance { clients, .. }, _) => Unsuitable::beyond("sampling.importance.clients", *clients, MOST_DRAWS)?,
@@ -77,6 +83,11 @@ impl Sampling {
         }
     }
 
+    /// Do the clients of a draw have unequal chances, which their weights make up for?
+    pub fn has_unequal_chances(&self) -> bool {
+        matches!(self, Sampling::Importance { .. })
+    }
+
     pub(crate) fn draw(&self, from: Draw<'_>) -> Cohort {
         let Draw { roster, everyone, seed, round, there, may, rng } = from;
         let ids = everyone.ids();
@@ -85,13 +96,14 @@ impl Sampling {
             Sampling::Clients(count) | Sampling::Replacement(count) | Sampling::Passes(count) if *roster == Roster::Unbounded => {
                 counted((0..*count).map(|_| (ClientId(rng.next_u64() as u32), 1.0 / f64::from(*count)))).filter(may)
             }
+            Sampling::SelfNormalised(how) => how.draw(Draw { roster, everyone, seed, round, there, may, rng }).normalised(true),
             // An unbounded roster has nobody to list: asking its cohort says so.
             _ if *roster == Roster::Unbounded => everyone.clone(),
             Sampling::Everyone => everyone.clone(),
             Sampling::Clients(count) => Cohort::new(those_there(*count as usize, ids, there, rng)),
             Sampling::Bernoulli(p) => {
                 let drawn: Vec<ClientId> = ids.iter().copied().filter(|_| rng.coin(**p)).collect();
-                Cohort::new(drawn).weighing(1.0 / (**p * n as f64))
+                Cohort::new(drawn).weighing(1.0 / (**p * n as f64)).normalised(false)
             }
             Sampling::Replacement(_) | Sampling::Importance { .. } if n == 0 => everyone.clone(),
             Sampling::Replacement(count) => counted((0..*count).map(|_| (ids[rng.below(n)], 1.0 / f64::from(*count)))),
@@ -110,6 +122,7 @@ impl Sampling {
                     let id = ids[ends.partition_point(|end| *end <= ticket).min(n - 1)];
                     (id, total / (f64::from(*clients) * n as f64 * chance(&id)))
                 }))
+                .normalised(false)
             }
             Sampling::Passes(count) => Cohort::new(block(ids, *count as usize, seed, round)),
         }
@@ -193,6 +206,7 @@ mod tests {
             r#"{"replacement":3}"#,
             r#"{"importance":{"clients":3,"q":[1,2,3,4,5,6,7]}}"#,
             r#"{"passes":3}"#,
+            r#"{"self-normalised":{"clients":3}}"#,
         ]
         .map(read)
         .to_vec()
@@ -218,7 +232,8 @@ mod tests {
     #[test]
     fn clients_are_drawn_as_often_as_their_chances_say() {
         let rounds = 40_000u64;
-        for (how, expect) in all().into_iter().zip([[1.0; 7], [3.0 / 7.0; 7], [0.3; 7], [0.0; 7], [0.0; 7], [1.0 / 3.0; 7]]) {
+        for (how, expect) in all().into_iter().zip([[1.0; 7], [3.0 / 7.0; 7], [0.3; 7], [0.0; 7], [0.0; 7], [1.0 / 3.0; 7], [3.0 / 7.0; 7]])
+        {
             let mut hits = [0u32; N as usize];
             for round in 1..=rounds {
                 draw(&how, N, round).ids().iter().for_each(|id| hits[id.0 as usize] += 1);

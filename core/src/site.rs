@@ -34,6 +34,11 @@ pub struct Site<'a> {
     pub validation: Option<Meter<'a>>,
     /// Dice of (run, round, attempt, exchange, client).
     pub rng: Rng,
+    /// Of the run: for what a client draws once and keeps for all rounds.
+    pub seed: Seed,
+    /// The rate of local steps as the server says, while a model is made to be deployed: see
+    /// [`Algorithm::local_rate`](crate::Algorithm::local_rate).
+    pub rate: Option<f64>,
     /// The model's own numbers that are never shared.
     pub buffers: &'a mut Option<Vector>,
     pub(crate) memo: &'a Memo,

@@ -110,9 +110,28 @@ pub struct Sum {
     pub numbers: [f64; 2],
     /// Who is in it.
     pub answered: Cohort,
+    /// How many were asked.
+    pub asked: usize,
 }
 
 impl Sum {
+    /// What Σ wᵢ cᵢ vᵢ is divided by, so that on average over the draws it is Σ cᵢ vᵢ / Σ cᵢ over all clients. `whole` is
+    /// 1/n Σ cᵢ over all clients that could have been asked: what Σ wᵢ cᵢ is on average.
+    ///
+    /// Where the weights of every draw sum to one, it is Σ wᵢ cᵢ of those who answered. Elsewhere (inverse chances, as Horvitz
+    /// and Thompson have them) that sum must not be divided by: with one draw a round it would cancel the weight. Those who
+    /// answered then stand for all who were asked, whoever stayed silent.
+    pub fn divisor(&self, whole: f64) -> f64 {
+        if self.answered.is_normalised() { self.weight } else { whole * self.answered.len() as f64 / self.asked.max(1) as f64 }
+    }
+
+    /// The estimate of Σ cᵢ vᵢ / Σ cᵢ over all clients that is right on average, of the first vectors; see [`divisor`](Self::divisor).
+    pub fn estimate(self, whole: f64) -> SparseMean {
+        let divisor = self.divisor(whole);
+        let [first, _] = self.vectors;
+        first.divided(divisor)
+    }
+
     /// Σ wᵢ cᵢ vᵢ / Σ wᵢ cᵢ of the first vectors; zero if nobody answered.
     pub fn mean(self) -> Vector {
         let [first, _] = self.vectors;

@@ -355,15 +355,15 @@ fn measure<A: Study>(
     };
     let shared = |id: ClientId| algorithm.shared(server, id);
     let reference = plan.reference.as_ref().and_then(|r| r.x.as_ref());
-    let probe = Probe { round, to, shared: &shared, heard, look: plan.look, reference };
+    let look = ProbeRequest { rate: algorithm.local_rate(server), ..plan.look };
+    let probe = Probe { round, to, shared: &shared, heard, look, reference };
     if !to.is_empty() {
         fleet.probe(&probe, &mut |id, score| add(&mut table, id, score))?;
     }
     let mut metrics = table.finish();
     if !plan.unseen.is_empty() && algorithm.target().is_none() {
         let mut table = Table::default();
-        let unseen =
-            Probe { to: &plan.unseen, look: ProbeRequest { gradient: false, model: false, ..plan.look }, reference: None, ..probe };
+        let unseen = Probe { to: &plan.unseen, look: ProbeRequest { gradient: false, model: false, ..look }, reference: None, ..probe };
         fleet.probe(&unseen, &mut |id, score| add(&mut table, id, score))?;
         metrics.extend(table.finish().into_iter().map(|(name, value)| (format!("unseen.{name}"), value)));
     }

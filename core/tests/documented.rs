@@ -70,7 +70,7 @@ struct Empty;
 
 #[test]
 fn parameters_are_those_that_serde_reads_in_the_order_of_declaration() {
-    let parameter = |name, about, kind, optional| Parameter { name, about, kind, optional };
+    let parameter = |name, about, kind, optional| Parameter { name, aliases: &[], about, kind, optional };
     assert_eq!(Member::<Shared>::ABOUT, "A family of two, of whom one is shown.");
     assert_eq!(
         Member::<Shared>::PARAMETERS.iter().copied().collect::<Vec<_>>(),

@@ -66,7 +66,15 @@ fn row_update() -> impl Strategy<Value = (usize, Update)> {
 fn score() -> impl Strategy<Value = Score> {
     let metric = ("[a-z.]{0,12}", number(), any::<u64>()).prop_map(|(name, value, examples)| (Cow::Owned(name), value, examples));
     let parts = (any::<u64>(), number(), prop::option::of(number()), prop::option::of(vector()), prop::collection::vec(metric, 0..4));
-    parts.prop_map(|(examples, loss, distance, model, metrics)| Score { examples, loss, distance, gradient: None, model, metrics })
+    parts.prop_map(|(examples, loss, distance, model, metrics)| Score {
+        examples,
+        loss,
+        distance,
+        gradient: None,
+        model,
+        metrics,
+        ..Score::default()
+    })
 }
 
 /// Lossless to the last bit, NaN included: the same bytes again, none left over.

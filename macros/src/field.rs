@@ -32,6 +32,7 @@ impl Container {
 #[derive(Default)]
 struct Told {
     rename: Option<LitStr>,
+    aliases: Vec<LitStr>,
     default: bool,
     skip: bool,
     flatten: bool,
@@ -46,6 +47,10 @@ impl Told {
                     return Err(meta.error("a parameter has one name: `rename = \"name\"`"));
                 }
                 told.rename = Some(meta.value()?.parse()?);
+                return Ok(());
+            }
+            if meta.path.is_ident("alias") {
+                told.aliases.push(meta.value()?.parse()?);
                 return Ok(());
             }
             told.default |= meta.path.is_ident("default");
@@ -74,7 +79,10 @@ pub(crate) fn item(field: &Field, container: &Container, root: &Path) -> Result<
     let name = name(field, told.rename.as_ref(), container)?;
     let written = spelt(ty);
     let optional = told.default || container.default || written.starts_with("Option<");
-    Ok(Some(quote!(#root::card::Item::One(#root::card::Parameter { name: #name, about: #about, kind: #written, optional: #optional }))))
+    let aliases = &told.aliases;
+    Ok(Some(quote!(#root::card::Item::One(#root::card::Parameter {
+        name: #name, aliases: &[#(#aliases),*], about: #about, kind: #written, optional: #optional
+    }))))
 }
 
 fn name(field: &Field, rename: Option<&LitStr>, container: &Container) -> Result<String, Error> {

@@ -13,7 +13,9 @@
 //!         }
 //!         pub struct Parameters { pub items: &'static [Item] }
 //!         pub enum Item { One(Parameter), All(Parameters) }
-//!         pub struct Parameter { pub name: &'static str, pub about: &'static str, pub kind: &'static str, pub optional: bool }
+//!         pub struct Parameter {
+//!             pub name: &'static str, pub aliases: &'static [&'static str], pub about: &'static str, pub kind: &'static str, pub optional: bool,
+//!         }
 //!     }
 //! }
 //! use stand_in::card::{Documented as _, Item};
@@ -41,7 +43,7 @@ use syn::{Data, DeriveInput, Error, Fields, Path, parse_macro_input};
 use field::{Container, item};
 
 /// Implements `motet_core::Documented`: the type's text and the name, text, type and optionality of each field, as serde
-/// reads them (`rename`, `rename_all`, `skip`, `flatten` and `default` are understood).
+/// reads them (`rename`, `rename_all`, `alias`, `skip`, `flatten` and `default` are understood).
 ///
 /// A field without a doc comment is an error. `#[documented(crate = path)]` says where `motet_core` is re-exported.
 #[proc_macro_derive(Documented, attributes(documented, serde))]

@@ -9,7 +9,7 @@
 //!          4      if α is learnt: αᵢ ← αᵢ − s ⟨vᵢ − wᵢ, g⟩, cut to [0, 1]
 //!          5      vᵢ ← vᵢ − s αᵢ g
 //!          6      wᵢ ← wᵢ − s ∇fᵢ(wᵢ; B)
-//!          7  w ← Σ wᵢ/|S|
+//!          7  w ← mean of wᵢ, estimated from S
 //! deploy   8  αᵢ vᵢ + (1 − αᵢ) w
 //! ```
 //!
@@ -30,15 +30,16 @@ use crate::registry::{Card, Method, Reads};
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Apfl {
-    /// αᵢ: share of the client's OWN model (in flix it is that of the shared one): a number, or { per_client = [...] }.
+    /// αᵢ of the paper: share of the client's own model, where alpha of flix is that of the shared one: a number, or { per_client = [...] }.
+    #[serde(rename = "own_share", alias = "alpha")]
     pub alpha: PerClient<Fraction>,
-    /// True: alpha starts there and is learnt; default false.
-    #[serde(default)]
+    /// True: own_share starts there and is learnt; default false.
+    #[serde(rename = "learn_share", alias = "learn_alpha", default)]
     pub learn_alpha: bool,
     /// s: stepsize of local training.
     pub step: Positive,
     /// Local steps per round: a number, or { epochs = n }; default one epoch.
-    #[serde(default = "Amount::one_epoch")]
+    #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
     /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
@@ -55,7 +56,7 @@ impl Method for Apfl {
         about: "mixtures of the shared model and one of the client's own, both trained at once",
         paper: "Deng, Kamani, Mahdavi 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"alpha":0.5,"learn_alpha":true,"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"own_share":0.5,"learn_share":true,"step":0.1,"local_steps":3,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -86,7 +87,7 @@ impl Algorithm for Apfl {
 
     fn round(&self, w: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *w = average(w, &cohort, round)?; // line 7
+        *w = average(w, &cohort, Weights::Uniform, round)?; // line 7
         Ok(())
     }
 
@@ -134,7 +135,7 @@ impl Apfl {
 
 impl Study for Apfl {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        self.steps.suits("steps")?;
+        self.steps.suits("local_steps")?;
         alpha_suits(&self.alpha, clients)?;
         self.sampling.suits(clients)
     }

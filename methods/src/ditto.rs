@@ -6,7 +6,7 @@
 //! round    1  draw clients S
 //!          2  each i in S trains the shared model as FedAvg does: from y = x, y ← y − s ∇fᵢ(y; B)
 //!          3  and its own: vᵢ ← vᵢ − sᵥ (∇fᵢ(vᵢ; B) + λ (vᵢ − x))
-//!          4  x ← Σ wᵢ yᵢ / Σ wᵢ over S
+//!          4  x ← mean of yᵢ, estimated from S
 //! deploy   5  vᵢ; x where a client was never asked
 //! ```
 //!
@@ -31,12 +31,12 @@ pub struct Ditto {
     /// s: stepsize of local training.
     pub step: Positive,
     /// Local steps per round: a number, or { epochs = n }; default one epoch.
-    #[serde(default = "Amount::one_epoch")]
+    #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
     /// Stepsize of the personal model (default: step).
     #[serde(default)]
     pub personal_step: Option<Positive>,
-    /// Steps of the personal model per round: a number, or { epochs = n } (default: steps).
+    /// Steps of the personal model per round: a number, or { epochs = n } (default: local_steps).
     #[serde(default)]
     pub personal_steps: Option<Amount>,
     /// |B|: examples per gradient, a number or "all" (default).
@@ -57,7 +57,7 @@ impl Method for Ditto {
         about: "federated averaging, and beside it a personal model held near the shared one",
         paper: "Li, Hu, Beirami, Smith 2021",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"lambda":0.5,"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"lambda":0.5,"step":0.1,"local_steps":3,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -79,7 +79,7 @@ impl Algorithm for Ditto {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, round)?; // line 4
+        *x = average(x, &cohort, self.weights, round)?; // line 4
         Ok(())
     }
 
@@ -126,8 +126,9 @@ impl Ditto {
 
 impl Study for Ditto {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        self.steps.suits("steps")?;
+        self.steps.suits("local_steps")?;
         self.personal_steps.map_or(Ok(()), |steps| steps.suits("personal_steps"))?;
+        self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)
     }
 }

@@ -6,7 +6,7 @@
 //! ```text
 //! before   1  flavour original: every client says how many examples mᵢ it has
 //! round    2  every client i sends gᵢ = ∇fᵢ(x; Bᵢ)
-//!          3  θᵢ = angle of gᵢ and the reference: the target's gradient (code), or the mean (original)
+//!          3  θᵢ = angle of gᵢ and the reference: the target's gradient (code), or Σ mᵢ gᵢ / Σ mᵢ (original)
 //!          4  flavour original: θᵢ ← ((t − 1) θᵢ,old + θᵢ)/t, smoothed over the t rounds i was heard
 //!          5  Gᵢ = A (1 − exp(−exp(−A (θᵢ − 1)))),   wᵢ ∝ exp(Gᵢ) (code) or mᵢ exp(Gᵢ) (original)
 //!          6  x ← x − γ Σ wᵢ gᵢ
@@ -36,7 +36,7 @@ pub struct FedAdp {
     /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// "code" (angle to the target's gradient, the default) or "original" (to the mean, smoothed, by size).
+    /// "code" (angle to the target's gradient, the default) or "original" (to the mean by sizes, smoothed, weighted by sizes).
     #[serde(default)]
     pub flavour: Flavour,
     /// A: how steeply weight falls with the angle; 5 unless told.
@@ -160,10 +160,11 @@ impl Algorithm for FedAdp {
             }
             Flavour::Original => {
                 let mut mean = Mean::like(&s.model.x);
-                gradients.rows().iter().for_each(|g| mean.add(1.0, g));
-                let (mut angles, places) = (self.angles(&mean.finish(), &gradients), gradients.places());
-                self.smoothed(&mut s.clients, &places, &mut angles); // line 4
+                let places = gradients.places();
                 let sizes: Vec<f64> = places.iter().map(|&k| s.clients[k].samples as f64).collect();
+                gradients.rows().iter().zip(&sizes).for_each(|(g, size)| mean.add(*size, g));
+                let mut angles = self.angles(&mean.finish(), &gradients); // line 3
+                self.smoothed(&mut s.clients, &places, &mut angles); // line 4
                 self.weigh(&angles, Some(&sizes))
             }
         };

@@ -21,9 +21,10 @@ pub type Fedavg = LocalUpdateFamily<FedavgSettings>;
 #[serde(deny_unknown_fields)]
 pub struct FedavgSettings {
     /// γ: client rate, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
+    #[serde(rename = "step", alias = "gamma")]
     pub gamma: Schedule<NonNegative>,
     /// E or K: gradients per client and round, or { epochs = n } (default: one epoch).
-    #[serde(default = "one_pass")]
+    #[serde(rename = "local_steps", alias = "steps", default = "one_pass")]
     pub steps: Amount,
     /// "examples" (default): by the examples a client worked on, or "uniform".
     #[serde(default)]
@@ -44,9 +45,9 @@ impl Preset for FedavgSettings {
         about: "each client trains for some epochs, the server averages the models",
         paper: "McMahan, Moore, Ramage, Hampson, Agüera y Arcas 2017",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"gamma":0.1,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"step":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
-    const LINE: Line = Line { theta: "1:K, one epoch", rates: "eta = gamma, weighed by examples", deploys: "x" };
+    const LINE: Line = Line { theta: "1:K, one epoch", rates: "server_step = step, weighed by examples", deploys: "x" };
 
     fn recipe(&self) -> Recipe {
         let steps = Some(self.steps);

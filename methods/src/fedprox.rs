@@ -5,7 +5,7 @@
 //! ```text
 //! round    1  draw clients S
 //!          2  each i in S walks from y = x: y ← y − s (∇fᵢ(y; B) + μ (y − x))
-//!          3  x ← Σ wᵢ yᵢ / Σ wᵢ over S
+//!          3  x ← mean of yᵢ, estimated from S
 //! ```
 //!
 //! Line 2 approximates argmin fᵢ(y) + μ/2 |y − x|², ever better with more steps. With exact minimisers the fixed point is
@@ -30,7 +30,7 @@ pub struct Fedprox {
     /// s: stepsize of local training.
     pub step: Positive,
     /// Local steps per round: a number, or { epochs = n }; default one epoch.
-    #[serde(default = "Amount::one_epoch")]
+    #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
     /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
@@ -50,7 +50,7 @@ impl Method for Fedprox {
         about: "federated averaging whose clients are held near the shared model by a proximal term (mu = 0: FedAvg)",
         paper: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"mu":0.5,"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"mu":0.5,"step":0.1,"local_steps":3,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -69,7 +69,7 @@ impl Algorithm for Fedprox {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, round)?; // line 3
+        *x = average(x, &cohort, self.weights, round)?; // line 3
         Ok(())
     }
 
@@ -102,7 +102,8 @@ impl Algorithm for Fedprox {
 
 impl Study for Fedprox {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        self.steps.suits("steps")?;
+        self.steps.suits("local_steps")?;
+        self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)
     }
 }

@@ -6,7 +6,7 @@
 //! ```text
 //! round    1  draw clients S
 //!          2  each i in S walks from y = x: y ← y − s ∇fᵢ(y; B)
-//!          3  x ← Σ wᵢ yᵢ / Σ wᵢ over S
+//!          3  x ← mean of yᵢ, estimated from S
 //! deploy   4  z = x, and H times z ← z − t ∇fᵢ(z; B)
 //! ```
 //!
@@ -28,7 +28,7 @@ pub struct Finetune {
     /// s: stepsize of local training.
     pub step: Positive,
     /// Local steps per round: a number, or { epochs = n }; default one epoch.
-    #[serde(default = "Amount::one_epoch")]
+    #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
     /// t: stepsize of the tuning (default: step).
     #[serde(default)]
@@ -53,7 +53,7 @@ impl Method for Finetune {
         about: "federated averaging, and local steps from the shared model before it is deployed",
         paper: "the baseline of every comparison; Gasanov, Khaled, Horváth, Richtárik 2022, Proposition 1",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"step":0.1,"steps":3,"tune":5,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"step":0.1,"local_steps":3,"tune":5,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -72,7 +72,7 @@ impl Algorithm for Finetune {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, round)?; // line 3
+        *x = average(x, &cohort, self.weights, round)?; // line 3
         Ok(())
     }
 
@@ -112,8 +112,9 @@ impl Finetune {
 
 impl Study for Finetune {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        self.steps.suits("steps")?;
+        self.steps.suits("local_steps")?;
         self.tune.suits("tune")?;
+        self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)
     }
 }

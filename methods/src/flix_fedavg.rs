@@ -12,10 +12,10 @@
 //!          3  each i in S starts at y = x and, for some epochs, batch after batch B of its
 //!             shuffled examples: y ← y − γ αᵢ ∇fᵢ(Tᵢ(y); B)
 //!          4  it sends Δᵢ = x − y and its number of examples mᵢ
-//!          5  q = Σ wᵢ Δᵢ / Σ wᵢ over S, and the optimiser steps against q
+//!          5  q = mean of Δᵢ over those with αᵢ > 0, estimated from S, and the optimiser steps against q
 //! ```
 //!
-//! wᵢ is mᵢ, or 1, times the weight of the draw. Δᵢ is used as a gradient, never its negative. One epoch of
+//! Clients count by mᵢ or alike: see [`Weights`]. Δᵢ is used as a gradient, never its negative. One epoch of
 //! full batches with equal weights and server step 1 is gradient descent on F with step γ. Clients with αᵢ = 0 never move
 //! x: they are dropped from the mean and not asked. A round in which nobody is asked changes nothing.
 
@@ -37,6 +37,7 @@ pub struct FlixFedavg {
     /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
     /// γ: stepsize of local training.
+    #[serde(rename = "step", alias = "client_step")]
     pub client_step: Positive,
     /// Passes over each client's examples per round (default 1).
     #[serde(default = "once")]
@@ -80,7 +81,7 @@ impl Method for FlixFedavg {
         about: "FLIX with epochs of local training on the mixture and any server optimiser (alpha = 1: FedAvg, FedOpt)",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022; McMahan et al. 2017",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"alpha":0.5,"client_step":0.1,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"alpha":0.5,"step":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -132,7 +133,8 @@ impl Algorithm for FlixFedavg {
         let cohort = round.sample(&self.sampling).filter(|id| self.share(id) > 0.0); // line 2
         let sum = round.sum(&cohort, Improve { x: s.x.clone() }, |id| cohort.weight(id))?; // line 5
         if let (Rate::Given(step), true) = (self.optimiser.step(), sum.weight > 0.0) {
-            round.state_is_finite(self.optimiser.apply(&mut s.x, &sum.average(), *step, &mut s.momenta));
+            let q = self.weights.estimate(sum, round.share_of(|id| self.share(id) > 0.0));
+            round.state_is_finite(self.optimiser.apply(&mut s.x, &q, *step, &mut s.momenta));
         }
         Ok(())
     }
@@ -186,6 +188,7 @@ impl Study for FlixFedavg {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         Unsuitable::beyond("epochs", self.epochs.get(), MOST_EPOCHS)?;
         alpha_suits(&self.alpha, clients)?;
+        self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)?;
         let theory = "theory has no server step for local epochs: give the optimiser's step as a number";
         Unsuitable::when(self.optimiser.step() == Rate::Theory, theory)?;

@@ -168,11 +168,13 @@ impl Algorithm for FlixSgd {
     }
 
     fn round(&self, s: &mut Server, round: &mut Round<'_, Self>) -> Result<(), Abort> {
-        let cohort = round.sample(&self.sampling).filter(|id| self.share(id) > 0.0); // line 3
+        let drawn = round.sample(&self.sampling); // line 3
+        let cohort = drawn.filter(|id| self.share(id) > 0.0);
         let x = s.x.clone();
         let ask = if self.decay.is_some() { Ask::Assess { x } } else { Ask::Differentiate { x } };
         let sum = round.sum(&cohort, ask, |id| cohort.weight(id))?; // line 5
-        let (answered, loss) = (sum.answered.clone(), sum.numbers[0]);
+        let loss = sum.numbers[0] / sum.divisor(round.share_of(|id| self.share(id) > 0.0));
+        let answered = sum.answered.clone();
         let mut q = sum.total();
         if answered.is_empty() {
             return Ok(());
@@ -180,14 +182,16 @@ impl Algorithm for FlixSgd {
         if answered.len() < cohort.len() {
             q.scale(cohort.len() as f64 / answered.len() as f64);
         }
+        if matches!(self.sampling, Sampling::SelfNormalised(_)) {
+            q.scale(1.0 / drawn.total_weight());
+        }
         let decay = self.decay.as_ref().zip(s.plateau.as_mut());
         let step = decay.as_ref().map_or(s.step, |(decay, state)| decay.server(state, s.step));
         round.state_is_finite(self.optimiser.apply(&mut s.x, &q.into(), step, &mut s.momenta));
         let Some((decay, state)) = decay else { return Ok(()) };
-        let weight: f64 = answered.ids().iter().map(|&id| cohort.weight(id)).sum();
-        decay.push(state, loss / weight); // line 6
+        decay.push(state, loss); // line 6
         round.note("eta", step);
-        round.note("cohort_loss", loss / weight);
+        round.note("cohort_loss", loss);
         Ok(())
     }
 

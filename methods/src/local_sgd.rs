@@ -19,8 +19,10 @@ pub type LocalSgd = LocalUpdateFamily<LocalSgdSettings>;
 #[serde(deny_unknown_fields)]
 pub struct LocalSgdSettings {
     /// γ: client rate, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
+    #[serde(rename = "step", alias = "gamma")]
     pub gamma: Schedule<NonNegative>,
     /// K: gradients per client and round, or { epochs = n }.
+    #[serde(rename = "local_steps", alias = "steps")]
     pub steps: Amount,
     /// "uniform" (default) or "examples": by the examples a client worked on.
     #[serde(default = "uniform")]
@@ -37,9 +39,9 @@ impl Preset for LocalSgdSettings {
         about: "K steps at every client, then the average of the models",
         paper: "Stich 2019",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"gamma":0.1,"steps":3,"batch":2}"#,
+        example: r#"{"step":0.1,"local_steps":3,"batch":2}"#,
     };
-    const LINE: Line = Line { theta: "1:K", rates: "eta = gamma", deploys: "x" };
+    const LINE: Line = Line { theta: "1:K", rates: "server_step = step", deploys: "x" };
 
     fn recipe(&self) -> Recipe {
         let steps = Some(self.steps);

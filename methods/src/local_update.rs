@@ -11,9 +11,9 @@
 //!          5  for k = 1 … K:  g_k = ∇fᵢ(y; B_k),  y ← y − γ g_k
 //!          6  MAML only: g_K ← (I − γ ∇²fᵢ(y₁; B₁)) … (I − γ ∇²fᵢ(y_{K−1}; B_{K−1})) g_K
 //!          7  send qᵢ = Σ θ_k g_k (and ℓᵢ)
-//!          8  q = mean of qᵢ;  x ← x − η q, or a server optimiser's step against q
+//!          8  q = mean of qᵢ, estimated from S;  x ← x − η q, or a server optimiser's step against q
 //!          9  LocalUpdateDecay only: lower γ and η if the mean of ℓᵢ is on a plateau
-//! deploy  10  optionally some more steps of line 5, from x
+//! deploy  10  optionally some more steps of line 5, from x, with the γ of the round to come
 //! ```
 //!
 //! This file is the one implementation of `local-update` and its named settings: `fedavg`, `local-sgd`, `reptile`,
@@ -24,14 +24,14 @@
 //! - Clients send the sum of their gradients, so γ = 0 makes sense (summed mini-batch SGD). With `send = "deltas"` they
 //!   send x − y as FedOpt does; the server's rate is then multiplied by γ.
 //! - Clients weigh alike, as in the paper; the released code weighs by processed examples: `weights = "examples"`.
-//! - Theory: `eta = "theory"` is Theorem 26, `eta = { kind = "inverse", start = "theory" }` Theorem 27, and
-//!   `gamma = "theory"` with it Theorem 29. All assume γ < 1/L and everyone's gradients: with sampled clients the
+//! - Theory: `server_step = "theory"` is Theorem 26, `server_step = { kind = "inverse", start = "theory" }` Theorem 27, and
+//!   `step = "theory"` with it Theorem 29. All assume γ < 1/L and everyone's gradients: with sampled clients the
 //!   variance of the draw comes on top, which Lemma 23 leaves out.
 //! - m-MAML is Θ_{2m+1} on quadratics with full gradients alone (Theorem 4); in general line 6 takes Hessian-vector
 //!   products, each on the batch of its step. With `hold`, that share of a client's examples is kept for the last
-//!   gradient, the same examples in every round, and the other steps see the rest.
+//!   gradient, the same examples in every round of a run and others with another seed; the other steps see the rest.
 //! - Where a client's function depends on a few rows of x only (tag prediction), plain local steps are taken on these rows,
-//!   and q is sent, averaged and applied by rows; rows that nobody named are not touched by a server optimiser either.
+//!   and q is sent, averaged and applied by rows; elsewhere q is 0, and a server optimiser does what it does with zeros.
 
 use motet_core::{
     Abort, Addend, Algorithm, ClientId, Deployment, Fraction, Misfit, ModelShape, NonNegative, Positive, Rate, Round, Sampling, Site,
@@ -73,12 +73,13 @@ pub struct LocalUpdateSettings {
     #[serde(default)]
     pub theta: Theta,
     /// K: gradients per client and round (default 1), or { epochs = n }; left out where theta is a list.
-    #[serde(default)]
+    #[serde(rename = "local_steps", alias = "steps", default)]
     pub steps: Option<Amount>,
-    /// γ: client rate, a number from 0, "theory" (Theorem 29, with eta), or a schedule { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
+    /// γ: client rate, a number from 0, "theory" (Theorem 29, with server_step), or a schedule { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
+    #[serde(rename = "step", alias = "gamma")]
     pub gamma: Schedule<NonNegative>,
     /// η: server rate of plain steps, a number, "theory" (Theorem 26), { kind = "inverse", start = "theory" } (27) or a schedule; this or optimiser must be given.
-    #[serde(default)]
+    #[serde(rename = "server_step", alias = "eta", default)]
     pub eta: Option<Schedule<Positive>>,
     /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.
     #[serde(default)]
@@ -86,7 +87,7 @@ pub struct LocalUpdateSettings {
     /// "uniform" (default) or "examples": by the examples a client worked on.
     #[serde(default = "uniform")]
     pub weights: Weights,
-    /// "gradients" (default) or "deltas": x - x_end as in FedOpt, which multiplies the server's rate by gamma.
+    /// "gradients" (default) or "deltas": x - x_end as in FedOpt, which multiplies the server's rate by step.
     #[serde(default)]
     pub send: Send,
     /// Share of each client's examples kept for the last gradient (default 0).
@@ -130,9 +131,9 @@ impl Preset for LocalUpdateSettings {
         about: "local steps, weighed by Theta, and separate client and server rates: FedAvg, Reptile, FOMAML and more as one",
         paper: "Charles, Konečný 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"gamma":0.1,"steps":3,"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"step":0.1,"local_steps":3,"server_step":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
-    const LINE: Line = Line { theta: "any", rates: "gamma, eta free", deploys: "x, or adapt steps from it" };
+    const LINE: Line = Line { theta: "any", rates: "step, server_step free", deploys: "x, or adapt steps from it" };
 
     fn recipe(&self) -> Recipe {
         let LocalUpdateSettings { batch, draw, sampling, start, local, .. } = self.clone();
@@ -191,7 +192,7 @@ impl<P: Preset> LocalUpdateFamily<P> {
     /// B₁ … B_K; the last one of the part held back, where there is one.
     fn batches(&self, site: &mut Site<'_>) -> Vec<Rows> {
         let samples = site.train.samples();
-        match parted(site.id, samples, self.recipe.hold) {
+        match parted(site, self.recipe.hold) {
             None => self.draws(samples, None).of(self.recipe.amount(), &mut site.rng),
             Some((inner, outer)) => {
                 let before = self.recipe.count().unwrap_or(1) - 1;
@@ -275,7 +276,7 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
             return Err(Abort::Unsuited("the model does not know that it is smooth and strongly convex: give the rates as numbers".into()));
         };
         if self.recipe.gamma.given().is_some_and(|gamma| *gamma * most >= 1.0) {
-            return Err(Abort::Unsuited(format!("theory needs gamma < 1/L = {}: lower gamma or give eta as a number", 1.0 / most)));
+            return Err(Abort::Unsuited(format!("theory needs step < 1/L = {}: lower step or give server_step as a number", 1.0 / most)));
         }
         s.constants = Some((most, least));
         Ok(())
@@ -287,11 +288,11 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
         let x = s.x.clone();
         let ask = if gamma == self.known_gamma() { Ask::Train { x } } else { Ask::TrainAt { x, gamma } }; // line 3
         let sum = round.sum(&cohort, ask, |id| cohort.weight(id))?;
-        let (weight, loss) = (sum.weight, sum.numbers[0]);
-        if weight == 0.0 {
+        let loss = sum.numbers[0] / self.recipe.weights.divisor(&sum, 1.0);
+        if sum.weight == 0.0 {
             return Ok(());
         }
-        let q = sum.average();
+        let q = self.recipe.weights.estimate(sum, 1.0);
         round.accept();
         let finite = match &self.recipe.server {
             Rule::Optimiser(optimiser) => optimiser.apply(&mut s.x, &q, eta, &mut s.momenta), // line 8
@@ -306,8 +307,7 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
             round.note("gamma", gamma);
             round.note("eta", eta);
         }
-        if self.recipe.loss && weight > 0.0 {
-            let loss = loss / weight;
+        if self.recipe.loss {
             round.note("cohort_loss", loss);
             if let (Some(how), Some(state)) = (&self.recipe.decay, &mut s.plateau) {
                 how.push(state, loss); // line 9
@@ -342,6 +342,10 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
         &s.x
     }
 
+    fn local_rate(&self, s: &Server) -> Option<f64> {
+        (self.recipe.adapt > 0).then(|| self.rates(s).0)
+    }
+
     fn deploys(&self, _: ClientId) -> Deployment<Self> {
         if self.recipe.adapt == 0 { Deployment::Shared } else { Deployment::Own(Self::adapted) }
     }
@@ -351,14 +355,14 @@ impl<P: Preset> LocalUpdateFamily<P> {
     /// Line 10: some more steps from the shared model.
     fn adapted(&self, _: &(), shared: &Vector, site: &mut Site<'_>) -> Vector {
         let Some(steps) = std::num::NonZeroU32::new(self.recipe.adapt) else { return shared.clone() };
-        let samples = site.train.samples();
-        let parts = parted(site.id, samples, self.recipe.hold);
+        let (samples, gamma) = (site.train.samples(), site.rate.unwrap_or(self.known_gamma()));
+        let parts = parted(site, self.recipe.hold);
         let inner = parts.as_ref().map(|(inner, _)| &inner[..]);
         let (mut y, mut g, mut walk) = (shared.clone(), shared.zeros_like(), Walk::default());
         for batch in self.draws(samples, inner).of(Amount::Steps(steps), &mut site.rng) {
             site.train.gradient_into(&y, rows(&batch), &mut g);
             self.recipe.common.local.turn(&y, &mut g, &mut walk);
-            y.axpy(-self.known_gamma(), &g); // line 10
+            y.axpy(-gamma, &g); // line 10
         }
         y
     }

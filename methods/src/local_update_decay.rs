@@ -34,9 +34,10 @@ impl Preset for LocalUpdateDecaySettings {
         about: "LocalUpdate whose client and server rates fall when the loss no longer does",
         paper: "Charles, Konečný 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"gamma":0.1,"steps":3,"eta":0.1,"batch":2,"sampling":{"clients":2},"decay":{"window":2,"patience":1,"cooldown":1}}"#,
+        example: r#"{"step":0.1,"local_steps":3,"server_step":0.1,"batch":2,"sampling":{"clients":2},"decay":{"window":2,"patience":1,"cooldown":1}}"#,
     };
-    const LINE: Line = Line { theta: "any", rates: "gamma, eta fall on a plateau of the loss", deploys: "x, or adapt steps from it" };
+    const LINE: Line =
+        Line { theta: "any", rates: "step, server_step fall on a plateau of the loss", deploys: "x, or adapt steps from it" };
 
     fn recipe(&self) -> Recipe {
         Recipe { loss: true, decay: Some(self.decay), ..self.update.recipe() }

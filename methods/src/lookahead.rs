@@ -20,8 +20,10 @@ pub type Lookahead = LocalUpdateFamily<LookaheadSettings>;
 #[serde(deny_unknown_fields)]
 pub struct LookaheadSettings {
     /// γ: client rate, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
+    #[serde(rename = "step", alias = "gamma")]
     pub gamma: Schedule<NonNegative>,
     /// K: gradients per client and round, or { epochs = n }.
+    #[serde(rename = "local_steps", alias = "steps")]
     pub steps: Amount,
     /// Share of the way that the shared model follows (default 0.5).
     #[serde(default = "half")]
@@ -42,9 +44,9 @@ impl Preset for LookaheadSettings {
         about: "K fast steps, then the slow model follows part of the way (meant for one client)",
         paper: "Zhang, Lucas, Hinton, Ba 2019",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"gamma":0.1,"steps":3,"batch":2}"#,
+        example: r#"{"step":0.1,"local_steps":3,"batch":2}"#,
     };
-    const LINE: Line = Line { theta: "1:K, one client", rates: "eta = slow gamma", deploys: "x" };
+    const LINE: Line = Line { theta: "1:K, one client", rates: "server_step = slow step", deploys: "x" };
 
     fn recipe(&self) -> Recipe {
         Recipe { steps: Some(self.steps), ..Recipe::new(self.gamma, Rule::Tied(*self.slow), self.common.clone()) }

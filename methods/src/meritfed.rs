@@ -5,11 +5,13 @@
 //! ```text
 //! minimise f₁, the target's loss; f̂ is the same on its validation data
 //! before   1  w = (1/n, …, 1/n)
-//! round    2  every client i sends gᵢ = ∇fᵢ(x; Bᵢ)
+//! round    2  draw clients S, the target among them; each i in S sends gᵢ = ∇fᵢ(x; Bᵢ), or the sum of the gradients of K local
+//!             steps of length s, or C(gᵢ)
 //!          3  w ≈ argmin over the simplex of φ(w) = f̂(x − γ Σ wᵢ gᵢ), by mirror steps; in each:
 //!          4     the server sends y = x − γ Σ wᵢ gᵢ, the target answers ∇f̂(y)
 //!          5     wᵢ ∝ wᵢ exp(η γ ⟨∇f̂(y), gᵢ⟩)
-//!          6  x ← x − γ Σ wᵢ gᵢ
+//!          6  with a guard: w is taken back unless it is better on validation data that line 4 did not see
+//!          7  x ← x − γ Σ wᵢ gᵢ
 //! ```
 //!
 //! The server holds the gradients and the target holds its validation data: a mirror step costs a model down and a
@@ -17,14 +19,31 @@
 //! down, two numbers up; the estimator is the paper's times the direction e, which is missing in print. Weights
 //! are logarithms, warm-started; `gram` walks the same way with fewer questions where ∇²f̂ = c I; inner averaging and late damping are those of the released code for networks.
 //! Batches run through the data in shuffled passes. Clipping is ours, against clients that lie. Whoever stays
-//! silent in line 2 keeps its weight, and the others share the rest. With η = 0 this is distributed SGD.
+//! silent in line 2, or is not in S, keeps its weight, and the others share the rest. With η = 0 this is distributed SGD.
+//!
+//! Line 2 of the paper has everyone, one step and no compressor. What of its theory holds for the rest:
+//! - Line 3 makes f̂(x − γ Σ wᵢ gᵢ) at most δ larger than with any other weights on S, *whatever the gᵢ are*: with the target in S, a
+//!   round is never worse than the target's own gᵢ alone, or than the mean over any group in S, but for δ and for f̂ ≠ f₁.
+//! - Sampling: Theorem 3.4 compares with the mean over the group G of clients like the target. With S it is the mean over
+//!   G ∩ S: σ²/|G| becomes σ² E[1/|G ∩ S|].
+//! - An unbiased compressor leaves gradients unbiased, with the variance (1 + ω) σ² + ω |∇f₁|² in place of σ².
+//! - Local steps make gᵢ a gradient of another function (on quadratics LocalUpdate's surrogate); no rate is known, the first
+//!   statement holds. `step` is then s, and γ is `server_step`.
+//! - The guard: see [`Guard`].
 
-use motet_core::{Abort, Algorithm, ClientId, Positive, Round, Site, Study, Unsuitable, Vector};
+use motet_core::{
+    Abort, Algorithm, ClientId, Cohort, Deployment, Misfit, ModelShape, Positive, Round, Sampling, Site, Study, Unsuitable, Vector,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::questions::{Ask, Places, Reply, Validation};
-use crate::parts::{BatchSize, Clip, Mirror, Weighed, one_target, simplex_of, target_suits, weighs_for_one_target};
+use crate::parts::compress::{Compressors, Turn};
+use crate::parts::questions::{Ask, Judging, Places, Reply, Validation};
+use crate::parts::{Amount, BatchSize, Clip, Gradients, Mirror, Weighed, simplex_of, target_suits, weighs_for_one_target};
 use crate::registry::{Card, Method, Reads};
+
+mod guard;
+
+pub use guard::Guard;
 
 /// Merit-weighted gradients for one target.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
@@ -33,8 +52,20 @@ pub struct MeritFed {
     /// The client whose model it is (default 0).
     #[serde(default)]
     pub target: u32,
-    /// γ: stepsize, a number.
+    /// s: stepsize of local steps, and γ unless server_step says otherwise.
     pub step: Positive,
+    /// γ: stepsize of the model (default: step).
+    #[serde(default)]
+    pub server_step: Option<Positive>,
+    /// K: gradients per client and round, a number (default 1), or { epochs = n }.
+    #[serde(default)]
+    pub local_steps: Amount,
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 } or another sampling; the target is always there.
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// C: compresses what clients send, as { kind = "rand-k", k = 0.2 }; or a list with one for each client (default: none).
+    #[serde(default)]
+    pub compressor: Option<Compressors>,
     /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
@@ -43,6 +74,9 @@ pub struct MeritFed {
     /// What a target judges by: "held-out" (default), "fresh" (a new batch per question) or "training".
     #[serde(default)]
     pub validation: Validation,
+    /// Against over-fitting the validation data: { share = 0.5, z = 3 } keeps half of them from the search, and new weights must be better there by three standard errors (default: none).
+    #[serde(default)]
+    pub guard: Option<Guard>,
     /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.
     #[serde(default)]
     pub clip: Clip,
@@ -59,16 +93,60 @@ impl Method for MeritFed {
     };
 }
 
+impl MeritFed {
+    /// γ
+    fn gamma(&self) -> f64 {
+        *self.server_step.unwrap_or(self.step)
+    }
+
+    /// Who works in this round: those who are drawn, and the target.
+    fn cohort(&self, round: &mut Round<'_, Self>) -> Cohort {
+        let (drawn, target) = (round.sample(&self.sampling), ClientId(self.target));
+        if drawn.ids().contains(&target) {
+            return drawn;
+        }
+        let mut ids: Vec<ClientId> = drawn.ids().to_vec();
+        ids.insert(ids.partition_point(|id| *id < target), target);
+        Cohort::new(ids)
+    }
+
+    /// Line 2. Whoever sends no numbers loses its weight.
+    fn gather(&self, s: &mut Weighed, round: &mut Round<'_, Self>) -> Result<Gradients, Abort> {
+        let (cohort, x) = (self.cohort(round).drop_non_finite(), s.x.clone());
+        let (mut gradients, dim) = (Gradients::default(), x.len());
+        let turn = self.compressor.as_ref().map(|_| Turn { round: round.index(), key: round.rng().next_u64() });
+        let ask = match turn {
+            Some(turn) => Ask::Condense { x, turn },
+            None if self.local_steps == Amount::default() => Ask::Differentiate { models: vec![x] },
+            None => Ask::Work { x },
+        };
+        let precision = s.x.precision();
+        round.ask(&cohort, ask, |id, reply| match (reply, &self.compressor, turn) {
+            (Reply::Gradients { g }, ..) => g.into_iter().take(1).for_each(|g| gradients.push(id, g)),
+            (Reply::Condensed { packed }, Some(compressors), Some(turn)) => {
+                let mut g = Vector::zeros(dim, precision);
+                compressors.of(id).opened(&packed, &turn.of(id), dim).add_to(1.0, &mut g);
+                gradients.push(id, g);
+            }
+            _ => {}
+        })?;
+        s.w.banish(round.dropped());
+        Ok(self.clip.applied(gradients))
+    }
+}
+
 impl Algorithm for MeritFed {
     type Ask = Ask;
     type Reply = Reply;
     type Server = Weighed;
     type Client = Places;
 
-    one_target!(Weighed);
-
     fn server(&self, start: Vector) -> Weighed {
         Weighed::new(start)
+    }
+
+    fn client(&self, _: &mut Site<'_>) -> Places {
+        Places::default()
     }
 
     fn open(&self, s: &mut Weighed, round: &mut Round<'_, Self>) -> Result<(), Abort> {
@@ -77,18 +155,56 @@ impl Algorithm for MeritFed {
     }
 
     fn round(&self, s: &mut Weighed, round: &mut Round<'_, Self>) -> Result<(), Abort> {
-        let gradients = s.gather(round, self.clip)?; // line 2
-        let mut search = self.mirror.search(s.w.among(&gradients.places()), round.index()); // line 3
-        while let Some(question) = search.question(&s.x, *self.step, &gradients, round.rng()) {
-            let answer = round.ask_one(ClientId(self.target), question)?; // line 4
-            search.learn(self.target, *self.step, &gradients, &answer)?; // line 5
+        let (gradients, gamma, target) = (self.gather(s, round)?, self.gamma(), ClientId(self.target)); // line 2
+        let before = s.w.among(&gradients.places());
+        let mut search = self.mirror.search(before.clone(), round.index()); // line 3
+        while let Some(question) = search.question(&s.x, gamma, &gradients, round.rng()) {
+            let answer = round.ask_one(target, question)?; // line 4
+            search.learn(self.target, gamma, &gradients, &answer)?; // line 5
         }
-        s.step(*self.step, &gradients, search.weights()); // line 6
+        let mut w = search.weights();
+        if let Some(guard) = &self.guard {
+            let (ahead, behind) = gradients.two_steps(&s.x, -gamma, &w.weights(), &before.weights());
+            let believed = guard.believes(&round.ask_one(target, Ask::Decide { ahead, behind })?);
+            if !believed {
+                w = &before; // line 6
+            }
+            round.note("believed", f64::from(u8::from(believed)));
+        }
+        s.step(gamma, &gradients, w); // line 7
         Ok(())
     }
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
-        me.judge(ask, self.batch, self.validation, self.mirror.batch, site)
+        match (ask, &self.compressor) {
+            (Ask::Work { x }, _) => Reply::Gradients { g: vec![me.work(x, self.local_steps, *self.step, self.batch, site)] },
+            (Ask::Condense { x, turn }, Some(compressors)) => {
+                let (q, mut opened) = (me.work(x, self.local_steps, *self.step, self.batch, site), x.zeros_like());
+                let packed = compressors.of(site.id).compress_into(&q, &turn.of(site.id), &mut site.rng, 1.0, &mut opened);
+                Reply::Condensed { packed }
+            }
+            _ => {
+                let kept = self.guard.map_or(0.0, |guard| *guard.share);
+                me.judge(ask, self.batch, Judging { on: self.validation, batch: self.mirror.batch, kept }, site)
+            }
+        }
+    }
+
+    fn fits(&self, ask: &Ask, reply: &Reply, from: ClientId, model: ModelShape) -> Result<(), Misfit> {
+        match (ask, reply, &self.compressor) {
+            (Ask::Condense { turn, .. }, Reply::Condensed { packed }, Some(compressors)) => {
+                compressors.of(from).fits(packed, &turn.of(from), model)
+            }
+            _ => reply.fits(ask, model),
+        }
+    }
+
+    fn shared<'a>(&self, s: &'a Weighed, _: ClientId) -> &'a Vector {
+        &s.x
+    }
+
+    fn deploys(&self, _: ClientId) -> Deployment<Self> {
+        Deployment::Shared
     }
 }
 
@@ -97,6 +213,12 @@ impl Study for MeritFed {
 
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         target_suits("target", self.target, clients)?;
+        self.local_steps.suits("local_steps")?;
+        let alike = "weights are learnt, and no chances correct them: take a sampling in which all are equally probable";
+        Unsuitable::when(self.sampling.has_unequal_chances(), alike)?;
+        self.sampling.suits(clients)?;
+        self.compressor.as_ref().map_or(Ok(()), |compressors| compressors.suits(clients, false))?;
+        self.guard.map_or(Ok(()), |guard| guard.suits())?;
         self.mirror.suits(self.validation)
     }
 }

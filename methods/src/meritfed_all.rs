@@ -26,7 +26,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use motet_core::{Abort, Algorithm, ClientId, Deployment, Misfit, ModelShape, Positive, Round, Site, Study, Unsuitable, Vector, wire};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::questions::{Ask, Places, Reply, Validation};
+use crate::parts::questions::{Ask, Judging, Places, Reply, Validation};
 use crate::parts::{BatchSize, Clip, Gradients, Mirror, NOBODY_TO_WEIGH, Search, Simplex, Weighed, simplex_of};
 use crate::registry::{Card, Method, Reads};
 
@@ -193,7 +193,7 @@ impl Algorithm for MeritFedAll {
     }
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
-        me.judge(ask, self.batch, self.validation, self.mirror.batch, site)
+        me.judge(ask, self.batch, Judging { on: self.validation, batch: self.mirror.batch, kept: 0.0 }, site)
     }
 
     fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {

@@ -19,7 +19,7 @@ pub type MinibatchSgd = LocalUpdateFamily<MinibatchSgdSettings>;
 #[serde(deny_unknown_fields)]
 pub struct MinibatchSgdSettings {
     /// η: server rate of plain steps, a number, "theory" or a schedule; this or optimiser must be given.
-    #[serde(default)]
+    #[serde(rename = "server_step", alias = "eta", default)]
     pub eta: Option<Schedule<Positive>>,
     /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.
     #[serde(default)]
@@ -39,9 +39,9 @@ impl Preset for MinibatchSgdSettings {
         about: "one gradient per client and round, and any server optimiser",
         paper: "Robbins, Monro 1951",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"server_step":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
-    const LINE: Line = Line { theta: "(1)", rates: "eta free, gamma does not matter", deploys: "x" };
+    const LINE: Line = Line { theta: "(1)", rates: "server_step free, step does not matter", deploys: "x" };
 
     fn recipe(&self) -> Recipe {
         let none = Schedule::constant(Rate::Given(NonNegative::default()));

@@ -10,7 +10,7 @@
 //!          3      u = ∇fᵢ(y − s ∇fᵢ(y; B₁); B₂)
 //!          4      "fo": d = u;  "hf": d = u − s (∇fᵢ(y + δu; B₃) − ∇fᵢ(y − δu; B₃))/(2δ);  "exact": d = u − s ∇²fᵢ(y; B₃) u
 //!          5      y ← y − b d
-//!          6  x ← Σ wᵢ yᵢ / Σ wᵢ over S
+//!          6  x ← mean of yᵢ, estimated from S
 //! deploy   7  x − s ∇fᵢ(x), as often as `adapt` says, on all examples
 //! ```
 //!
@@ -42,7 +42,7 @@ pub struct PerFedavg {
     #[serde(default = "thousandth")]
     pub difference: Positive,
     /// Local steps per round (default 1).
-    #[serde(default = "once")]
+    #[serde(rename = "local_steps", alias = "steps", default = "once")]
     pub steps: NonZeroU32,
     /// Steps of adaptation at deployment (default 1).
     #[serde(default = "once")]
@@ -86,7 +86,7 @@ impl Method for PerFedavg {
         about: "a shared model from which one gradient step is a good personal one",
         paper: "Fallah, Mokhtari, Ozdaglar 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"inner_step":0.1,"step":0.2,"steps":2,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"inner_step":0.1,"step":0.2,"local_steps":2,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -143,7 +143,7 @@ impl Algorithm for PerFedavg {
 
     fn round(&self, x: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        *x = average(x, &cohort, round)?; // line 6
+        *x = average(x, &cohort, self.weights, round)?; // line 6
         Ok(())
     }
 
@@ -187,8 +187,9 @@ impl PerFedavg {
 
 impl Study for PerFedavg {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        Unsuitable::beyond("steps", self.steps.get(), MOST_STEPS)?;
+        Unsuitable::beyond("local_steps", self.steps.get(), MOST_STEPS)?;
         Unsuitable::beyond("adapt", self.adapt.get(), MOST_STEPS)?;
+        self.weights.suits(&self.sampling)?;
         self.sampling.suits(clients)
     }
 }

@@ -8,7 +8,7 @@
 //!          2  each i in S starts at wᵢ = θ = w and repeats, batch after batch B:
 //!          3      θ ≈ argmin fᵢ(θ; B) + λ/2 |θ − wᵢ|², by some gradient steps from the last θ
 //!          4      wᵢ ← wᵢ − s λ (wᵢ − θ)
-//!          5  w ← (1 − β) w + β Σ wᵢ/|S|
+//!          5  w ← (1 − β) w + β times the mean of wᵢ, estimated from S
 //! deploy   6  θᵢ(w), by the steps of line 3 from w on all examples
 //! ```
 //!
@@ -35,7 +35,7 @@ pub struct Pfedme {
     /// s: stepsize of the client's copy of the shared model; step x lambda below 2.
     pub step: Positive,
     /// R: local steps per round, a number, or { epochs = n }; default one epoch.
-    #[serde(default = "Amount::one_epoch")]
+    #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
     /// Stepsize of the proximal problem.
     pub inner_step: Positive,
@@ -43,7 +43,7 @@ pub struct Pfedme {
     #[serde(default = "five")]
     pub inner_steps: NonZeroU32,
     /// β: what the mean change is multiplied with (default 1).
-    #[serde(default = "one")]
+    #[serde(rename = "server_step", alias = "beta", default = "one")]
     pub beta: Positive,
     /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
@@ -69,7 +69,7 @@ impl Method for Pfedme {
         about: "the shared model descends on Moreau envelopes, clients deploy proximal points",
         paper: "Dinh, Tran, Nguyen 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"lambda":1.0,"step":0.3,"steps":3,"inner_step":0.2,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"lambda":1.0,"step":0.3,"local_steps":3,"inner_step":0.2,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -101,7 +101,7 @@ impl Algorithm for Pfedme {
 
     fn round(&self, w: &mut Vector, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let cohort = round.sample(&self.sampling); // line 1
-        let mean = average(w, &cohort, round)?;
+        let mean = average(w, &cohort, Weights::Uniform, round)?;
         *w = Vector::mix(*self.beta, &mean, w); // line 5
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Pfedme {
 
 impl Study for Pfedme {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        self.steps.suits("steps")?;
+        self.steps.suits("local_steps")?;
         Unsuitable::beyond("inner_steps", self.inner_steps.get(), MOST_STEPS)?;
         self.sampling.suits(clients)
     }

@@ -20,11 +20,13 @@ pub type Reptile = LocalUpdateFamily<ReptileSettings>;
 #[serde(deny_unknown_fields)]
 pub struct ReptileSettings {
     /// γ: client rate, also of the adaptation.
+    #[serde(rename = "step", alias = "gamma")]
     pub gamma: NonNegative,
     /// K: gradients per client and round.
+    #[serde(rename = "local_steps", alias = "steps")]
     pub steps: std::num::NonZeroU32,
     /// η: server rate of plain steps, a number, "theory" or a schedule; this or optimiser must be given.
-    #[serde(default)]
+    #[serde(rename = "server_step", alias = "eta", default)]
     pub eta: Option<Schedule<Positive>>,
     /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.
     #[serde(default)]
@@ -47,9 +49,9 @@ impl Preset for ReptileSettings {
         about: "K local steps and a server rate of its own; clients adapt by K steps before they deploy",
         paper: "Nichol, Achiam, Schulman 2018",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"gamma":0.1,"steps":3,"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"step":0.1,"local_steps":3,"server_step":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
-    const LINE: Line = Line { theta: "1:K", rates: "gamma, eta free", deploys: "x after K steps" };
+    const LINE: Line = Line { theta: "1:K", rates: "step, server_step free", deploys: "x after K steps" };
 
     fn recipe(&self) -> Recipe {
         let gamma = Schedule::constant(Rate::Given(self.gamma));

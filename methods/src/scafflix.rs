@@ -8,12 +8,12 @@
 //! before   1  each client solves for xᵢ*
 //!          2  γᵢ = 1/Aᵢ,   wᵢ = αᵢ²/γᵢ,   p = √((1 + ω) min γᵢ μᵢ), at most 1
 //!          3  hᵢ = 0, or hᵢ = ĝᵢ − (αᵢ/γᵢ) Σ αⱼ ĝⱼ / Σ wⱼ with ĝᵢ = ∇fᵢ(Tᵢ(x))
-//! round    4  draw the number of local steps ℓ ~ Geometric(p);  each client starts from xᵢ = x
-//!          5  ℓ times   xᵢ ← xᵢ − (γᵢ/αᵢ) (gᵢ(Tᵢ(xᵢ)) − hᵢ)
+//! round    4  draw the number of local steps ℓ ~ Geometric(p) and, of those who are there, clients S;  each starts from xᵢ = x
+//!          5  ℓ times (⌈rᵢ ℓ⌉ times on a slow device)   xᵢ ← xᵢ − (γᵢ/αᵢ) (gᵢ(Tᵢ(xᵢ)) − hᵢ)
 //!          6  send mᵢ = xᵢ, or mᵢ = x + ρ Cᵢ(xᵢ − x)
-//!          7  x ← Σ wᵢ mᵢ / Σ wᵢ
+//!          7  x ← Σ wᵢ mᵢ / Σ wᵢ over S
 //!          8  hᵢ ← hᵢ + (p χ η αᵢ/γᵢ) (x − mᵢ),   χ = 1 if everyone takes part,   η = 1 if mᵢ = xᵢ
-//!          9  with decay, i also sends fᵢ(Tᵢ(x)) of line 4, and all γᵢ fall if their mean is on a plateau
+//!          9  with decay, i also sends fᵢ(Tᵢ(x)) of line 4, and all γᵢ fall if their mean is on a plateau, and wᵢ with them
 //! ```
 //!
 //! This file is the one implementation of three methods: `scafflix`, `i-scaffnew` (α = 1) and
@@ -34,12 +34,18 @@
 //!   batches twice the variance there), is not known beforehand: it is a parameter.
 //! - Clients with αᵢ = 0 have no part in x: they are never asked and deploy xᵢ*.
 //!
-//! Partial participation is not in the paper. `tracked` draws c of the n clients, keeps hᵢ of the others
+//! Partial participation is not in the paper. `tracked` takes c of the n clients, keeps hᵢ of the others
 //! and corrects line 8 by χ = n(c−1)/(c(n−1)); the mean goes back in a second, required exchange of the
-//! same round. For equal α and γ this is TAMUNA without compression; for unequal ones it is tested, not
-//! proven. `author` is what the released code for networks does: hᵢ is reset to 0 in every round. That is
+//! same round. So it is, too, where everyone is asked and devices come and go: c is then the number of those who answered.
+//! One client alone learns no hᵢ: such a round changes nothing. For equal α and γ this is TAMUNA without compression; for
+//! unequal ones it is tested, not proven. `author` is what the released code for networks does: hᵢ is reset to 0 in every round. That is
 //! local gradient descent on F (FLIX with federated averaging) and stops at a bias; the released code adds
 //! a server Adam, weights by sample counts, and flips its coin once, when the function is compiled.
+//!
+//! Slow devices (`pace` rᵢ < 1) are not in the paper. Line 8 conserves Σ αᵢ hᵢ whatever each client did, and where hᵢ = ∇fᵢ(Tᵢ(x)) no
+//! number of steps moves anybody: the fixed point is the optimum. Fewer steps make the update of hᵢ smaller, never larger. The rate
+//! is the theorem's for rᵢ = 1; for others it is tested. (A relative with a theorem for unequal numbers of steps is GradSkip:
+//! Maranjyan, Safaryan, Richtárik 2022.)
 //!
 //! The compressed uplink is not in the paper either: see [`uplink`] for what of it is theory (the fixed
 //! point, the sum, ω = 0, one step per round) and what is only tested (the rate in between).
@@ -50,17 +56,18 @@
 
 use motet_core::{
     Abort, Addend, Algorithm, ClientId, Cohort, Deployment, Fraction, Meter, Misfit, ModelShape, PerClient, Positive, Probability, Rate,
-    Round, Rows, Sampling, Site, Study, Unsuitable, Vector,
+    Round, Rows, Site, Study, Unsuitable, Vector,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::Compressors;
-use crate::parts::{Decay, Solve, Start, coin_suits};
+use crate::parts::{BatchSize, Decay, Solve, Start, coin_suits};
 use crate::registry::{Card, Method};
 
 mod kind;
 mod messages;
 mod opening;
+mod participants;
 mod settings;
 pub mod uplink;
 mod walk;
@@ -68,7 +75,8 @@ mod walk;
 pub(crate) use kind::READS;
 pub use kind::{Kind, Personal};
 pub use messages::{Ask, Client, Reply, Server};
-pub use settings::{Coin, Controls, Participation, Setting, Steps, Target, Variant};
+pub use participants::{Participants, Variant};
+pub use settings::{Coin, Controls, Setting, Steps, Target};
 
 /// Scafflix itself.
 pub type Scafflix = ScafflixFamily<Personal>;
@@ -92,9 +100,9 @@ pub struct ScafflixFamily<K: Kind> {
     /// "geometric" (default), or for tests and ablations { every = k }: exactly k steps per round.
     #[serde(default)]
     pub coin: Coin,
-    /// Examples per gradient, drawn without replacement (default: all).
+    /// Examples per gradient, drawn without replacement: a number or "all" (default).
     #[serde(default)]
-    pub batch: Option<u32>,
+    pub batch: BatchSize,
     /// { eps = 1e-3, noise = C }: steps at most eps mu/(2 C_i), which bring Psi below eps despite noise (default: none).
     #[serde(default)]
     pub target: Option<Target>,
@@ -104,9 +112,12 @@ pub struct ScafflixFamily<K: Kind> {
     /// hᵢ⁰: control variates at the start, "zero" (default) or "projected-gradients" (one more exchange).
     #[serde(default)]
     pub h0: Controls,
-    /// { clients = c, variant = "tracked" | "author" }; author resets h in every round (default: everyone).
-    #[serde(default)]
-    pub participation: Option<Participation>,
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 } or { passes = 10 }; with variant = "author" beside it hᵢ is reset in every round, else kept ("tracked").
+    #[serde(default, alias = "participation")]
+    pub sampling: Participants,
+    /// rᵢ: share of the round's local steps that a client takes, rounded up; a number above 0 up to 1 (default), or { per_client = [...] } for slow devices.
+    #[serde(default = "settings::whole")]
+    pub pace: PerClient<Probability>,
     /// Cᵢ: compresses what clients send, as { kind = "rand-k", k = 0.2 }; bernoulli, qsgd or natural; or a list with one for each client (default: none).
     #[serde(default)]
     pub compressor: Option<Compressors>,
@@ -138,9 +149,16 @@ impl<K: Kind> ScafflixFamily<K> {
         s.steps.get(id.0 as usize).copied().unwrap_or_else(given)
     }
 
-    /// wᵢ
+    /// wᵢ, up to a common factor: what the decay takes from every γᵢ alike cancels in line 7.
     fn weight(&self, s: &Server, id: ClientId) -> f64 {
-        self.share(id).powi(2) / self.gamma(s, id)
+        let (gamma, slow) = (self.gamma(s, id), s.plateau.as_ref().map_or(1.0, |state| state.client));
+        self.share(id).powi(2) / gamma * (slow / self.slowed(gamma, slow))
+    }
+
+    /// What the decay multiplies a client's γᵢ by, which never falls below the least.
+    fn slowed(&self, gamma: f64, slow: f64) -> f64 {
+        let least = self.decay.map_or(0.0, |decay| *decay.least / gamma);
+        slow.max(least.min(1.0))
     }
 
     fn given(&self) -> Option<f64> {
@@ -173,46 +191,36 @@ impl<K: Kind> ScafflixFamily<K> {
         }
     }
 
-    /// Who works in this round.
+    /// Who works in this round. Where everyone is there in every round, all who are drawn must answer; else those who do.
     fn cohort(&self, sharing: &Cohort, round: &mut Round<'_, Self>) -> Cohort {
-        match &self.participation {
-            None => sharing.clone(),
-            // Nobody is listed: the population has no end.
-            Some(part) if sharing.is_empty() => round.sample(&Sampling::Clients(part.clients)).required(),
-            Some(part) => {
-                let chosen = round.rng().choose(part.clients as usize, sharing.len());
-                Cohort::new(chosen.into_iter().map(|k| sharing.ids()[k as usize]).collect::<Vec<_>>()).required()
-            }
-        }
+        let drawn = round.sample_from(sharing, &self.sampling.how);
+        if round.is_steady() { drawn.required() } else { round.present(&drawn).optional() }
     }
 
     /// Lines 6 and 7, in full, and line 9.
-    fn gather(&self, s: &mut Server, cohort: &Cohort, steps: u32, round: &mut Round<'_, Self>) -> Result<Vector, Abort> {
+    fn gather(&self, s: &mut Server, cohort: &Cohort, steps: u32, round: &mut Round<'_, Self>) -> Result<(Vector, Cohort), Abort> {
         let x = s.x.clone();
         let ask = match &s.plateau {
             None => Ask::Advance { x, steps },
             Some(state) => Ask::Assess { x, steps, slow: state.client },
         };
         let sum = round.sum(cohort, ask, |id| self.weight(s, id))?;
-        let (answered, losses) = (sum.answered.len() as f64, sum.numbers[0]);
+        let (who, losses) = (sum.answered.clone(), sum.numbers[0]);
+        let answered = who.len() as f64;
         if let (Some(decay), Some(state), true) = (&self.decay, &mut s.plateau, answered > 0.0) {
             round.note("slow", state.client);
             round.note("cohort_loss", losses / answered);
             decay.push(state, losses / answered); // line 9
         }
-        Ok(sum.mean()) // line 7
+        Ok((sum.mean(), who)) // line 7
     }
 
     /// Lines 5 and 6 of one client, in full.
     fn advance(&self, me: &mut Client, x: &Vector, steps: u32, site: &mut Site<'_>) -> Vector {
         let moved = self.walk(me, x, steps, site); // line 5
         // The authors' variant forgets: its hᵢ is 0 for ever.
-        me.sent = (self.variant() != Some(Variant::Author)).then(|| moved.clone());
+        me.sent = (self.sampling.variant != Variant::Author).then(|| moved.clone());
         moved // line 6
-    }
-
-    fn variant(&self) -> Option<Variant> {
-        self.participation.map(|part| part.variant)
     }
 
     /// Aᵢ
@@ -271,14 +279,23 @@ impl<K: Kind> Algorithm for ScafflixFamily<K> {
             Coin::Geometric => u32::try_from(round.rng().geometric(s.p)).unwrap_or(u32::MAX), // line 4
             Coin::Every(steps) => steps,
         };
-        let cohort = self.cohort(&sharing, round);
-        s.x = match &self.compressor {
+        let (cohort, tracked) = (self.cohort(&sharing, round), self.sampling.variant == Variant::Tracked);
+        let too_few = |count: usize| count == 0 || tracked && count < 2 && count != sharing.len();
+        if too_few(cohort.len()) {
+            return Ok(());
+        }
+        let (x, answered) = match &self.compressor {
             None => self.gather(s, &cohort, steps, round)?,
             Some(compressors) => self.gather_compressed(compressors, s, &cohort, steps, round)?,
         };
-        if self.variant() == Some(Variant::Tracked) {
-            let gain = settings::gain(sharing.len(), cohort.len());
-            round.ask(&cohort, Ask::Settle { mean: s.x.clone(), gain }, |_, _| {})?;
+        if too_few(answered.len()) {
+            return Err(Abort::Quorum { asked: cohort.len(), answered: answered.len() });
+        }
+        s.x = x;
+        // Where everyone is there in the next round too, the mean rides on its ask.
+        if tracked && !(self.sampling.are_everyone() && round.is_steady()) {
+            let gain = settings::gain(sharing.len(), answered.len());
+            round.ask(&answered.required(), Ask::Settle { mean: s.x.clone(), gain }, |_, _| {})?;
         }
         round.note("steps", f64::from(steps));
         round.note("p", s.p);
@@ -313,8 +330,7 @@ impl<K: Kind> Algorithm for ScafflixFamily<K> {
             }
             Ask::Assess { x, steps, slow } => {
                 self.settle(me, x, 1.0, site.id);
-                let least = self.decay.map_or(0.0, |decay| *decay.least / me.step);
-                me.slow = slow.max(least.min(1.0));
+                me.slow = self.slowed(me.step, *slow);
                 let at = self.deploys(site.id).model(self, me, x, site);
                 let loss = site.train.value(&at, Rows::All);
                 Reply::Assessed { x: self.advance(me, x, *steps, site), loss }
@@ -368,7 +384,9 @@ impl<K: Kind> Study for ScafflixFamily<K> {
         Unsuitable::unless_listed("alpha", self.kind.alpha().and_then(PerClient::listed), clients)?;
         Unsuitable::unless_listed("noise", self.target.as_ref().and_then(|t| t.noise.listed()), clients)?;
         coin_suits(self.p)?;
-        settings::suits(self.coin, self.batch, self.participation, clients)?;
+        Unsuitable::unless_listed("pace", self.pace.listed(), clients)?;
+        settings::suits(self.coin)?;
+        self.sampling.suits(clients)?;
         self.compressor_suits(clients)?;
         let both = self.decay.is_some() && self.compressor.is_some();
         Unsuitable::when(both, "decay goes with uncompressed replies: leave one of the two out")

@@ -7,7 +7,7 @@
 //! round    2  draw clients S
 //!          3  each i in S walks K steps from y = x: y ← y − s (∇fᵢ(y; B) − cᵢ + c)
 //!          4  cᵢ⁺ = cᵢ − c + (x − y)/(K s)   ("gradient", option I: cᵢ⁺ = ∇fᵢ(x)); it sends y − x and cᵢ⁺ − cᵢ
-//!          5  x ← x + η mean over S of (y − x)
+//!          5  x ← x + η mean of (y − x), estimated from S
 //!          6  c ← c + 1/n Σ over S of (cᵢ⁺ − cᵢ)
 //! ```
 //!
@@ -33,7 +33,7 @@ pub struct Scaffold {
     #[serde(default = "one")]
     pub server_step: Positive,
     /// K: local steps per round, a number, or { epochs = n }; default one epoch.
-    #[serde(default = "Amount::one_epoch")]
+    #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
     /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
@@ -68,7 +68,7 @@ impl Method for Scaffold {
         about: "local steps whose drift is corrected by control variates, any sampling of clients",
         paper: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"step":0.1,"steps":3,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"step":0.1,"local_steps":3,"batch":2,"sampling":{"clients":2}}"#,
     };
 }
 
@@ -121,8 +121,14 @@ impl Algorithm for Scaffold {
         let cohort = round.sample(&self.sampling); // line 2
         let share = 1.0 / round.everyone().len().max(1) as f64;
         let ask = Improve { x: s.x.clone(), c: s.c.clone() };
-        let [models, controls] = round.sum_onto(&cohort, ask, s.c.clone(), |id| [cohort.weight(id), share])?.vectors;
-        s.x.axpy(*self.server_step, &models.finish()); // line 5
+        let sum = round.sum_onto(&cohort, ask, s.c.clone(), |id| [cohort.weight(id), share])?;
+        let divisor = sum.divisor(1.0);
+        let [models, controls] = sum.vectors;
+        if divisor > 0.0 {
+            let mut moved = models.total();
+            moved.scale(1.0 / divisor);
+            s.x.axpy(*self.server_step, &moved); // line 5
+        }
         s.c = controls.total(); // line 6
         Ok(())
     }
@@ -164,7 +170,7 @@ impl Algorithm for Scaffold {
 
 impl Study for Scaffold {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        self.steps.suits("steps")?;
+        self.steps.suits("local_steps")?;
         if clients.is_none() {
             return Err(Unsuitable::WithoutEnd("scaffold averages the memories of all clients: the population must have an end"));
         }

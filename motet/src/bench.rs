@@ -230,6 +230,9 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Stopwatch<F> {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         self.inner.is_there(slot, client)
     }
+    fn is_steady(&self) -> bool {
+        self.inner.is_steady()
+    }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.laps.push(Instant::now());
         self.inner.exchange(slot, wave, each)

@@ -164,8 +164,14 @@ impl Catalogue {
 
     /// Has a method this parameter?
     pub(crate) fn knows(&self, method: &str, parameter: &str) -> bool {
-        let first = parameter.split('.').next().unwrap_or(parameter);
-        self.card(method).is_some_and(|card| card.parameters.names().any(|name| name == first))
+        self.canonical(method, parameter).is_some()
+    }
+
+    /// The name of a method's parameter, whatever alias or path into it is written.
+    pub(crate) fn canonical(&self, method: &str, parameter: &str) -> Option<String> {
+        let (first, rest) = parameter.split_once('.').map_or((parameter, None), |(first, rest)| (first, Some(rest)));
+        let name = self.card(method)?.parameters.canonical(first)?;
+        Some(rest.map_or_else(|| name.to_owned(), |rest| format!("{name}.{rest}")))
     }
 }
 

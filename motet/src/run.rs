@@ -167,7 +167,7 @@ fn models<A: Study>(
         motet_core::Roster::Unbounded => vec![],
     };
     let shared = |id: ClientId| method.shared(&trained.server, id);
-    let look = ProbeRequest { model: true, ..ProbeRequest::default() };
+    let look = ProbeRequest { model: true, rate: method.local_rate(&trained.server), ..ProbeRequest::default() };
     let probe = Probe { round: trained.rounds, to: &ids, shared: &shared, heard: &trained.heard, look, reference: None };
     let mut personal = vec![];
     fleet.probe(&probe, &mut |id, score| personal.extend(score.model.map(|model| (id, model))))?;

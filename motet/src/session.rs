@@ -214,6 +214,7 @@ impl<M: Method> TrainedSession for Over<M> {
     fn probe(&mut self, to: &[ClientId], look: ProbeRequest, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
         let Self { method, fleet, trained } = self;
         let shared = |id: ClientId| method.shared(&trained.server, id);
+        let look = ProbeRequest { rate: method.local_rate(&trained.server), ..look };
         let to: Vec<ClientId> = to.iter().copied().filter(|id| !trained.excluded.contains(id)).collect();
         fleet.probe(&Probe { round: trained.rounds, to: &to, shared: &shared, heard: &trained.heard, look, reference: None }, each)
     }

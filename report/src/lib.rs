@@ -34,6 +34,7 @@ mod clients;
 mod compare;
 mod evidence;
 mod figures;
+mod former_names;
 mod group;
 mod markup;
 mod merit;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::chart::{Draw, LEAST, Line, Mark, Plot, Scale, Style};
 use crate::compare::{Comparison, is_variant, largest, least, mean};
 use crate::figures::{file_name, title};
+use crate::former_names;
 
 /// One line of the picture: runs that differ by the parameter alone, or a run that does not have it.
 struct SweepGroup {
@@ -76,7 +77,9 @@ fn families(comparison: &Comparison<'_>, metric: &str, parameter: &str) -> Vec<S
         let values: Vec<f64> = group.finals(metric).into_iter().filter(|v| v.is_finite()).collect();
         let (Some(run), false) = (group.runs.first(), values.is_empty()) else { continue };
         let mut params = Value::Object(run.card.params.clone());
-        let pointer = format!("/{}", parameter.replace('.', "/"));
+        let pointer = |name: &str| format!("/{}", name.replace('.', "/"));
+        let name = former_names::current(parameter, |name| params.pointer(&pointer(name)).is_some());
+        let pointer = pointer(name.as_deref().unwrap_or(parameter));
         let at = params.pointer(&pointer).and_then(Value::as_f64);
         if let (Some(place), true) = (params.pointer_mut(&pointer), at.is_some()) {
             *place = Value::Null;

@@ -42,6 +42,10 @@ impl<A: Algorithm> Fleet<A> for Bytes<A> {
         true
     }
 
+    fn is_steady(&self) -> bool {
+        true
+    }
+
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         for (k, &id) in wave.to.iter().enumerate() {
             let ask = carry(wave.asks.at(k), id)?;

@@ -29,6 +29,10 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Byzantine<F> {
         self.inner.is_there(slot, client)
     }
 
+    fn is_steady(&self) -> bool {
+        self.inner.is_steady()
+    }
+
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         let Some(liars) = self.liars.filter(|liars| wave.to.iter().any(|&id| liars.lies(id))) else {
             return self.inner.exchange(slot, wave, each);

@@ -34,6 +34,10 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Deployed<F> {
         self.devices.is_none_or(|devices| devices.is_there(self.seed, slot, client)) && self.inner.is_there(slot, client)
     }
 
+    fn is_steady(&self) -> bool {
+        self.devices.is_none_or(|devices| devices.is_steady()) && self.inner.is_steady()
+    }
+
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         let Some(devices) = self.devices else { return self.inner.exchange(slot, wave, each) };
         let again = self.asked.filter(|(last, _)| *last == slot).map_or(0, |(_, again)| again + 1);
@@ -53,7 +57,7 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Deployed<F> {
             Asks::Same(ask) => vec![ask.bytes(); to.len()],
             Asks::Each(asks) => asks.iter().map(Wire::bytes).collect(),
         };
-        let patience = devices.deadline.map_or(f64::INFINITY, |deadline| *deadline);
+        let patience = devices.deadline.filter(|_| slot.round > 0).map_or(f64::INFINITY, |deadline| *deadline);
         let (mut slowest, mut position, seed) = (0.0f64, 0, self.seed);
         let silent = to.len() < wave.to.len();
         self.inner.exchange(slot, Wave { to: &to, asks, heard: wave.heard }, &mut |id, received| {

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Devices {
-    /// How probable it is that a client is there in a round.
+    /// How probable it is that a client is there in a round. Round 0, before the first, lasts until everyone was there: that is when
+    /// clients enrol.
     pub available: Fraction,
     /// How probable it is that a reply is lost.
     pub dropout: Fraction,
@@ -28,7 +29,7 @@ pub struct Devices {
     pub latency: NonNegative,
     /// Speed and line of each device are the typical ones times eˢᶻ, z of its own normal: s.
     pub spread: NonNegative,
-    /// Seconds after which the server no longer waits for a reply; it waits for ever if absent.
+    /// Seconds after which the server no longer waits for a reply, but for round 0; it waits for ever if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Positive>,
 }
@@ -50,10 +51,15 @@ impl Default for Devices {
 }
 
 impl Devices {
+    /// Is everyone there in every round, and waited for?
+    pub fn is_steady(&self) -> bool {
+        *self.available >= 1.0 && self.deadline.is_none()
+    }
+
     /// Is a client there in this attempt at a round?
     pub fn is_there(&self, seed: Seed, slot: Slot, client: ClientId) -> bool {
         let attempt = Slot { exchange: 0, ..slot };
-        *self.available >= 1.0 || seed.dice(attempt, client.0, Purpose::Device).coin(*self.available)
+        slot.round == 0 || *self.available >= 1.0 || seed.dice(attempt, client.0, Purpose::Device).coin(*self.available)
     }
 
     /// Is its reply lost, when it was asked `again` times before in this slot?
@@ -107,7 +113,7 @@ mod tests {
     fn availability_and_dropout_are_as_probable_as_they_say_and_repeat_themselves() {
         let d = devices(r#"{"available":0.8,"dropout":0.3}"#);
         let slot = |round| Slot { round, attempt: 0, exchange: 1 };
-        let count = |holds: &dyn Fn(u64) -> bool| (0..20_000).filter(|k| holds(*k)).count() as f64 / 20_000.0;
+        let count = |holds: &dyn Fn(u64) -> bool| (1..=20_000).filter(|k| holds(*k)).count() as f64 / 20_000.0;
         // Five standard deviations of 20,000 coins are 0.016.
         assert!((count(&|k| d.is_there(Seed(1), slot(k), ClientId(4))) - 0.8).abs() < 0.016);
         assert!((count(&|k| d.is_lost(Seed(1), slot(k), ClientId(4), 0)) - 0.3).abs() < 0.017);

@@ -25,6 +25,10 @@ impl<A: Algorithm> Fleet<A> for Inline<A> {
         true
     }
 
+    fn is_steady(&self) -> bool {
+        true
+    }
+
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         let mut heard = wave.heard.reader();
         for (k, &id) in wave.to.iter().enumerate() {

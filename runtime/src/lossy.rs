@@ -30,6 +30,10 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Lossy<F> {
         self.inner.is_there(slot, client)
     }
 
+    fn is_steady(&self) -> bool {
+        self.inner.is_steady()
+    }
+
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.waves += 1;
         let mut dice = self.seed.dice(Slot { round: self.waves, attempt: 0, exchange: 0 }, 0, Purpose::Fault);

@@ -36,6 +36,10 @@ impl<A: Algorithm> Fleet<A> for Threads<A> {
         true
     }
 
+    fn is_steady(&self) -> bool {
+        true
+    }
+
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.host.expect(wave.to);
         let asks = match wave.asks {

@@ -25,6 +25,9 @@ impl Fleet<Knocking> for Forgetful {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         self.forgets == "is_there" || self.inner.is_there(slot, client)
     }
+    fn is_steady(&self) -> bool {
+        self.forgets == "is_steady" || self.inner.is_steady()
+    }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, Knock>, each: &mut dyn FnMut(ClientId, Received<Knocked>)) -> Result<(), Abort> {
         let forgets = self.forgets == "exchange";
         self.inner.exchange(slot, wave, &mut |id, received| {
@@ -50,7 +53,7 @@ impl Fleet<Knocking> for Forgetful {
 #[test]
 fn a_decorator_that_forgets_one_thing_is_caught() {
     assert_eq!(forwards_everything(|inner| Forgetful { inner, forgets: "nothing" }), Ok(()));
-    for forgets in ["roster", "is_there", "exchange", "sum", "round_closed", "elapsed", "probe"] {
+    for forgets in ["roster", "is_there", "is_steady", "exchange", "sum", "round_closed", "elapsed", "probe"] {
         let said = forwards_everything(|inner| Forgetful { inner, forgets }).unwrap_err();
         assert!(said.starts_with(forgets), "{forgets}: {said}");
     }

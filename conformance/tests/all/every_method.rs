@@ -4,9 +4,11 @@ use std::path::Path;
 
 use motet_conformance::{
     AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryRound, JudgesTheUnseen, ProbesChangeNothing, SeedDecides,
-    SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds, parameters_are_described, reads_as_its_card_says, uncited_lines,
+    SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds, is_right_on_average, one_dimension, parameters_are_described,
+    reads_as_its_card_says, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
+use serde_json::json;
 
 fn visit<V: Visitor>(card: &Card, visitor: V) -> V::Out {
     let mut params = serde_json::Deserializer::from_str(card.example);
@@ -102,6 +104,51 @@ fn methods_read_sums_or_single_vectors_as_their_cards_say() {
     for more in [r#"{"alpha":0.5,"start":"one-shot"}"#, r#"{"alpha":0.5,"compressor":{"kind":"rand-k","k":0.5}}"#] {
         with("scafflix", &mut serde_json::Deserializer::from_str(more), AsItSays).unwrap().unwrap().unwrap();
     }
+}
+
+/// The example of a method, with whole gradients, clients that count alike, and these draws.
+fn drawing<M: Method>(sampling: serde_json::Value) -> Result<M, String> {
+    let mut params: serde_json::Value = serde_json::from_str(M::CARD.example).map_err(|e| e.to_string())?;
+    for (key, value) in [("batch", "all"), ("weights", "uniform")] {
+        if M::CARD.parameters.names().any(|name| name == key) {
+            params[key] = value.into();
+        }
+    }
+    params["sampling"] = sampling;
+    serde_json::from_value(params).map_err(|e| e.to_string())
+}
+
+struct RightOnAverage;
+
+impl Visitor for RightOnAverage {
+    /// None where the method has no use for unequal chances, and says so.
+    type Out = Option<Result<(), String>>;
+    fn visit<M: Method>(self, _: M) -> Self::Out {
+        let tried = || -> Result<Option<()>, String> {
+            let importance = drawing::<M>(json!({"importance": {"clients": 1, "q": [9, 1]}}))?;
+            if importance.suits(Some(2)).is_err_and(|why| why.to_string().contains("equally probable")) {
+                return Ok(None);
+            }
+            importance.suits(Some(2)).map_err(|e| e.to_string())?;
+            let draws = [importance, drawing(json!({"bernoulli": 0.5}))?];
+            is_right_on_average(drawing::<M>(json!("everyone"))?, draws, &one_dimension()).map(Some)
+        };
+        tried().transpose()
+    }
+}
+
+#[test]
+fn what_a_server_makes_of_a_draw_is_right_on_average_for_every_method_that_samples() {
+    let (mut tried, mut broken) = (0, vec![]);
+    for card in CARDS.iter().filter(|card| card.parameters.names().any(|name| name == "sampling")) {
+        match visit(card, RightOnAverage) {
+            None => assert!(card.name.contains("scaff") || card.name == "meritfed", "{} refuses", card.name),
+            Some(Ok(())) => tried += 1,
+            Some(Err(why)) => broken.push(format!("{}: {why}", card.name)),
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    assert!(tried >= 15, "{tried} methods were tried");
 }
 
 #[test]

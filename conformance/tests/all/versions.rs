@@ -169,6 +169,9 @@ impl<F: Fleet<Tally>> Fleet<Tally> for Garbled<F> {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         self.inner.is_there(slot, client)
     }
+    fn is_steady(&self) -> bool {
+        self.inner.is_steady()
+    }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, Add>, each: &mut dyn FnMut(ClientId, Received<Added>)) -> Result<(), Abort> {
         let garbled = self.client;
         self.inner.exchange(slot, wave, &mut |id, received| each(id, if id == garbled { Err(WireError::Short.into()) } else { received }))

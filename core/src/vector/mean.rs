@@ -109,7 +109,13 @@ impl Mean {
 
     /// The mean where it was added up, by rows if only rows were added.
     pub fn average(self) -> SparseMean {
-        let share = if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight };
+        let weight = self.weight;
+        self.divided(weight)
+    }
+
+    /// The sum divided by something else than the sum of the weights; nothing at all where that is 0.
+    pub(crate) fn divided(self, by: f64) -> SparseMean {
+        let share = if by == 0.0 { 0.0 } else { 1.0 / by };
         let rows = match &self.named {
             Named::Rows(named, width) => Some(((0..named.len() as u32).filter(|&row| named[row as usize]).collect(), *width)),
             Named::All | Named::Nothing => None,

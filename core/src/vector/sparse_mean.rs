@@ -48,6 +48,14 @@ impl SparseMean {
         })
     }
 
+    /// The rows where there are none, in ascending order; nothing where all numbers are there.
+    pub fn gaps(&self) -> impl Iterator<Item = Range<usize>> {
+        let (width, rows) = (self.width, self.rows.as_deref());
+        let count = rows.map_or(0, |_| self.sum.len() / width.max(1));
+        let mut named = rows.unwrap_or_default().iter().copied().peekable();
+        (0..count).filter(move |&row| named.next_if_eq(&(row as u32)).is_none()).map(move |row| row * width..(row + 1) * width)
+    }
+
     /// The norm of the mean.
     pub fn norm(&self) -> f64 {
         let squares: f64 = self.stretches().map(|at| self.sum.view().part(at).norm2()).sum();
@@ -77,11 +85,13 @@ mod tests {
         assert_eq!(dense.f64s(), [0.25, 0.5, 0.0, 0.0, 4.5, 6.25, 0.0, 0.0]);
         let found = mean.clone().average();
         assert_eq!(found.stretches().collect::<Vec<_>>(), [0..2, 4..6]);
+        assert_eq!(found.gaps().collect::<Vec<_>>(), [2..4, 6..8]);
         let mut scaled = found.sum().clone();
         scaled.scale(found.share());
         assert_eq!(scaled, dense);
         assert_eq!(found.norm(), dense.norm());
         mean.add(0.0, &dense);
+        assert_eq!(mean.clone().average().gaps().count(), 0);
         assert_eq!(mean.average().stretches().map(|at| at.len()).collect::<Vec<_>>(), [8], "whoever names all names no rows");
     }
 

@@ -28,12 +28,13 @@ pub trait Order: Clone + Debug + Send + Sync + 'static {
 #[serde(deny_unknown_fields, bound = "")]
 pub struct Adapting<O> {
     /// γ: client rate, also of the adaptation.
+    #[serde(rename = "step", alias = "gamma")]
     pub gamma: NonNegative,
     /// m: steps of adaptation in training (default 1).
     #[serde(default = "once")]
     pub inner: NonZeroU32,
     /// η: server rate of plain steps, a number, "theory" or a schedule; this or optimiser must be given.
-    #[serde(default)]
+    #[serde(rename = "server_step", alias = "eta", default)]
     pub eta: Option<Schedule<Positive>>,
     /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.
     #[serde(default)]
@@ -65,9 +66,9 @@ impl<O: Order> Preset for Adapting<O> {
         about: O::ABOUT,
         paper: "Finn, Abbeel, Levine 2017",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
-        example: r#"{"gamma":0.1,"inner":2,"eta":0.1,"batch":2,"sampling":{"clients":2}}"#,
+        example: r#"{"step":0.1,"inner":2,"server_step":0.1,"batch":2,"sampling":{"clients":2}}"#,
     };
-    const LINE: Line = Line { theta: O::THETA, rates: "gamma, eta free", deploys: "x after m steps" };
+    const LINE: Line = Line { theta: O::THETA, rates: "step, server_step free", deploys: "x after m steps" };
 
     fn recipe(&self) -> Recipe {
         let gamma = Schedule::constant(Rate::Given(self.gamma));

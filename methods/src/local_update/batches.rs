@@ -1,6 +1,6 @@
 //! The batches of one round of local training, drawn before the first step.
 
-use motet_core::{ClientId, Purpose, Rng, Seed};
+use motet_core::{Purpose, Rng, Site};
 
 use super::settings::Draw;
 use crate::parts::{Amount, BatchSize};
@@ -74,15 +74,16 @@ impl Batches<'_> {
     }
 }
 
-/// A client's examples in two parts, the second with this share of them, the same in every round and run. None where
-/// there is nothing to part: the whole then serves as both.
-pub(super) fn parted(client: ClientId, samples: usize, share: f64) -> Option<(Vec<u32>, Vec<u32>)> {
+/// A client's examples in two parts, the second with this share of them: drawn once for each seed, the same in every round. None
+/// where there is nothing to part: the whole then serves as both.
+pub(super) fn parted(site: &Site<'_>, share: f64) -> Option<(Vec<u32>, Vec<u32>)> {
+    let samples = site.train.samples();
     let held = (share * samples as f64).round() as usize;
     if share <= 0.0 || samples < 2 {
         return None;
     }
     let mut order: Vec<u32> = (0..samples as u32).collect();
-    Seed(0).fixed(client, Purpose::Entry).shuffle(&mut order);
+    site.seed.fixed(site.id, Purpose::Entry).shuffle(&mut order);
     let held = order.split_off(samples - held.clamp(1, samples - 1));
     Some((order, held))
 }

@@ -125,7 +125,7 @@ impl Recipe {
 
     /// Do the settings go together, and with so many clients?
     pub(super) fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        self.amount().suits(if matches!(self.theta, Theta::Each(_)) { "the length of theta" } else { "steps" })?;
+        self.amount().suits(if matches!(self.theta, Theta::Each(_)) { "the length of theta" } else { "local_steps" })?;
         Unsuitable::beyond("adapt", self.adapt, MOST_STEPS)?;
         if let (Draw::Replacement, BatchSize::Of(size)) = (self.common.draw, self.common.batch) {
             Unsuitable::beyond("batch (with replacement)", size, MOST_STEPS)?;
@@ -139,6 +139,7 @@ impl Recipe {
             Unsuitable::when(optimiser.step() == Rate::Theory, theory)?;
             optimiser.suits()?;
         }
+        self.weights.suits(&self.common.sampling)?;
         self.common.sampling.suits(clients)
     }
 
@@ -146,18 +147,18 @@ impl Recipe {
         let epochs = matches!(self.amount(), Amount::Epochs(_));
         let listed = matches!(self.theta, Theta::Each(_));
         [
-            (self.server == Rule::Unclear, "give eta (plain steps) or optimiser, one of the two"),
-            (listed && self.steps.is_some(), "theta lists its weights, one per step: leave steps out"),
+            (self.server == Rule::Unclear, "give server_step (plain steps) or optimiser, one of the two"),
+            (listed && self.steps.is_some(), "theta lists its weights, one per step: leave local_steps out"),
             (
                 epochs && self.common.draw == Draw::Replacement,
-                "epochs are passes over the examples: steps = K goes with draw = \"replacement\"",
+                "epochs are passes over the examples: local_steps = K goes with draw = \"replacement\"",
             ),
-            (epochs && self.hold > 0.0, "hold keeps examples for the last of K steps: give steps as a number"),
+            (epochs && self.hold > 0.0, "hold keeps examples for the last of K steps: give local_steps as a number"),
             (self.hold >= 1.0, "hold is the share of the examples kept for the last gradient: below 1"),
             (self.send == Send::Deltas && self.theta != Theta::All, "deltas add up all gradients: theta = \"1:K\""),
             (
                 self.send == Send::Deltas && self.gamma.given().is_some_and(|g| *g == 0.0),
-                "deltas are zero at gamma = 0: send = \"gradients\"",
+                "deltas are zero at step = 0: send = \"gradients\"",
             ),
             (self.exact && !self.common.local.is_plain(), "second derivatives are those of plain steps: leave local out"),
             (self.asks_theory() && !self.common.local.is_plain(), "theory is about plain steps: leave local out"),
@@ -172,11 +173,11 @@ impl Recipe {
         }
         let plain = self.gamma.shape == Shape::Constant;
         let cases = [
-            (gamma && !(eta && plain), "gamma = \"theory\" is Theorem 29: it goes with eta = \"theory\""),
-            (!plain, "theory takes gamma as one number"),
+            (gamma && !(eta && plain), "step = \"theory\" is Theorem 29: it goes with server_step = \"theory\""),
+            (!plain, "theory takes step as one number"),
             (self.theta != Theta::All || self.count().is_none(), "theory knows theta = \"1:K\" with a number of steps"),
             (self.send == Send::Deltas, "theory speaks of sums of gradients: send = \"gradients\""),
-            (gamma && self.adapt > 0, "adapt takes steps of a given gamma: give gamma as a number"),
+            (gamma && self.adapt > 0, "adapt takes steps of a given length: give step as a number"),
             (clients.is_none(), "theory asks every client for its constants, and the population has no end: give the rates as numbers"),
         ];
         cases.into_iter().find_map(|(wrong, why)| wrong.then(|| why.to_owned()))

@@ -39,8 +39,27 @@ impl Trained {
     }
 }
 
-/// The mean of what the cohort makes of x; x itself if nobody is asked.
-pub fn average<A: Algorithm<Ask = Train, Reply = Trained>>(x: &Vector, cohort: &Cohort, round: &mut Round<'_, A>) -> Result<Vector, Abort> {
+/// The mean of what the cohort makes of x, as an estimate of the mean over all clients; x itself if nobody is asked.
+///
+/// Where the weights of a draw do not sum to one, models cannot be averaged by them: x goes on by the weighted sum of how far each
+/// client moved from it.
+pub fn average<A: Algorithm<Ask = Train, Reply = Trained>>(
+    x: &Vector,
+    cohort: &Cohort,
+    weights: Weights,
+    round: &mut Round<'_, A>,
+) -> Result<Vector, Abort> {
     let sum = round.sum(cohort, Train { x: x.clone() }, |id| cohort.weight(id))?;
-    Ok(if sum.weight > 0.0 { sum.mean() } else { x.clone() })
+    let (weight, divisor) = (sum.weight, weights.divisor(&sum, 1.0));
+    if weight == 0.0 {
+        return Ok(x.clone());
+    }
+    if divisor == weight {
+        return Ok(sum.mean());
+    }
+    let mut moved = sum.total();
+    moved.axpy(-weight, x);
+    moved.scale(1.0 / divisor);
+    moved.axpy(1.0, x);
+    Ok(moved)
 }

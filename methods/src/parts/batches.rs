@@ -58,6 +58,10 @@ impl<'de> Deserialize<'de> for BatchSize {
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a number of examples from 1, or \"all\"")
             }
+            /// Earlier records say so of all examples.
+            fn visit_unit<E>(self) -> Result<BatchSize, E> {
+                Ok(BatchSize::All)
+            }
             fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<BatchSize, E> {
                 match u32::try_from(v) {
                     Ok(size) if size > 0 => Ok(BatchSize::Of(size)),

@@ -6,6 +6,8 @@ use super::number::Number;
 
 /// What becomes of one coordinate: (x, m, v, q) → (x, m, v).
 pub(super) trait Rule {
+    /// Does v change where q = 0?
+    const V_FADES: bool;
     fn step<T: Number>(&self, x: T, m: T, v: T, q: T) -> (T, T, T);
 }
 
@@ -15,6 +17,7 @@ pub(super) struct Plain {
 }
 
 impl Rule for Plain {
+    const V_FADES: bool = false;
     #[inline(always)]
     fn step<T: Number>(&self, x: T, m: T, v: T, q: T) -> (T, T, T) {
         (x - T::of(self.rate) * q, m, v)
@@ -28,6 +31,7 @@ pub(super) struct Heavy {
 }
 
 impl Rule for Heavy {
+    const V_FADES: bool = true;
     #[inline(always)]
     fn step<T: Number>(&self, x: T, m: T, v: T, q: T) -> (T, T, T) {
         let v = T::of(self.b) * v + q;
@@ -49,6 +53,8 @@ pub(super) struct Adaptive<G> {
 
 /// How v grows.
 pub(super) trait Grow {
+    /// Does v change where q = 0?
+    const FADES: bool;
     fn grown<T: Number>(&self, v: T, q: T) -> T;
 }
 
@@ -60,6 +66,7 @@ pub(super) struct Adding;
 pub(super) struct Following(pub(super) f64);
 
 impl Grow for Forgetting {
+    const FADES: bool = true;
     #[inline(always)]
     fn grown<T: Number>(&self, v: T, q: T) -> T {
         T::of(self.0) * v + T::of(1.0 - self.0) * q * q
@@ -67,6 +74,7 @@ impl Grow for Forgetting {
 }
 
 impl Grow for Adding {
+    const FADES: bool = false;
     #[inline(always)]
     fn grown<T: Number>(&self, v: T, q: T) -> T {
         v + q * q
@@ -74,6 +82,7 @@ impl Grow for Adding {
 }
 
 impl Grow for Following {
+    const FADES: bool = false;
     #[inline(always)]
     fn grown<T: Number>(&self, v: T, q: T) -> T {
         let (square, zero) = (q * q, T::of(0.0));
@@ -83,6 +92,7 @@ impl Grow for Following {
 }
 
 impl<G: Grow> Rule for Adaptive<G> {
+    const V_FADES: bool = G::FADES;
     #[inline(always)]
     fn step<T: Number>(&self, x: T, m: T, v: T, q: T) -> (T, T, T) {
         let (m, v) = (T::of(self.b1) * m + T::of(1.0 - self.b1) * q, self.grow.grown(v, q));
@@ -128,7 +138,62 @@ pub(super) fn step<R: Rule>(x: &mut Vector, m: Option<&mut Vector>, v: Option<&m
     }
 }
 
+/// One step with q = 0 of the rows that q does not name: old gradients move them on. What is finite stays so.
+pub(super) fn coast<R: Rule>(x: &mut Vector, m: Option<&mut Vector>, v: &mut Vector, q: &SparseMean, rule: &R) {
+    macro_rules! run {
+        ($x:ident, $m:expr, $v:expr) => {{
+            let (mut m, v) = ($m, $v);
+            for at in q.gaps() {
+                let (x, v) = (&mut $x[at.clone()], &mut v[at.clone()]);
+                match &mut m {
+                    Some(m) => coast_both(x, &mut m[at], v, rule),
+                    None => coast_one(x, v, rule),
+                }
+            }
+        }};
+    }
+    match x.view_mut() {
+        ViewMut::F64(x) => run!(x, m.map(Vector::f64s_mut), v.f64s_mut()),
+        ViewMut::F32(x) => run!(x, m.map(Vector::f32s_mut), v.f32s_mut()),
+    }
+}
+
+/// What is left of a memory that fades counts as nothing from here on: numbers too small to be normal are slow, and never reach 0.
+const FADED: f64 = 1e-30;
+
+#[inline(always)]
+fn faded<T: Number>(memory: T) -> T {
+    if (memory < T::of(FADED)) & (memory > T::of(-FADED)) { T::of(0.0) } else { memory }
+}
+
+fn is_empty<T: Number>(memory: &[T]) -> bool {
+    memory.iter().all(|memory| *memory == T::of(0.0))
+}
+
 fast! {
+    fn coast_both<T: Number, R: Rule>(x: &mut [T], m: &mut [T], v: &mut [T], rule: &R) {
+        if is_empty(m) && (!R::V_FADES || is_empty(v)) {
+            return;
+        }
+        for ((x, m), v) in x.iter_mut().zip(m).zip(v) {
+            let (moved, first, second) = rule.step(*x, *m, *v, T::of(0.0));
+            (*x, *m) = (moved, faded(first));
+            if R::V_FADES {
+                *v = faded(second);
+            }
+        }
+    }
+
+    fn coast_one<T: Number, R: Rule>(x: &mut [T], v: &mut [T], rule: &R) {
+        if is_empty(v) {
+            return;
+        }
+        for (x, v) in x.iter_mut().zip(v) {
+            let (moved, _, second) = rule.step(*x, T::of(0.0), *v, T::of(0.0));
+            (*x, *v) = (moved, faded(second));
+        }
+    }
+
     fn with_both<T: Number, R: Rule>(x: &mut [T], m: &mut [T], v: &mut [T], q: &[T], share: f64, rule: &R) {
         let share = T::of(share);
         for (((x, m), v), q) in x.iter_mut().zip(m).zip(v).zip(q) {

@@ -2,9 +2,11 @@
 //!
 //! All of them take a *gradient-like* q and step against it; q = x − x_end of local training is one, its negative is not.
 //!
-//! A q of a few rows touches only these. Plain steps and Adagrad then do exactly what they would with zeros elsewhere.
-//! Momentum, Adam and Yogi are *lazy*: rows that are not named keep model, m and v as they are, where zeros would let old
-//! gradients move them on; t counts every step, named or not. With all rows named there is no difference.
+//! A q of a few rows is zero elsewhere. Plain steps and Adagrad leave those rows as they are. With momentum, Adam and Yogi old
+//! gradients move them on while m fades: the model goes down whole in every round, so every row is moved in every step, and the
+//! numbers are those of the dense q bit for bit, until an m has fallen below 1e-30. From there on it counts as 0: what it would
+//! still have moved is below 1e-30 η/((1 − b₁) ε), and rows without m cost one look. `lazy = true` leaves rows that are not
+//! named alone, as sparse optimisers of deep-learning libraries do; t counts every step, named or not.
 
 use motet_core::{Fraction, Positive, Rate, SparseMean, Unsuitable, Vector, wire};
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,9 @@ pub enum Optimiser {
         /// b
         #[serde(default = "nine_tenths")]
         b: Fraction,
+        /// Are rows that are not named left alone?
+        #[serde(default, skip_serializing_if = "is_false")]
+        lazy: bool,
     },
     /// m ← b₁ m + (1 − b₁) q, v ← b₂ v + (1 − b₂) q², x ← x − η m/(√v + ε)
     Adam {
@@ -45,6 +50,9 @@ pub enum Optimiser {
         /// How it begins.
         #[serde(default)]
         flavour: Flavour,
+        /// Are rows that are not named left alone?
+        #[serde(default, skip_serializing_if = "is_false")]
+        lazy: bool,
     },
     /// v ← v + q², x ← x − η q/(√v + ε)
     Adagrad {
@@ -73,6 +81,9 @@ pub enum Optimiser {
         /// How it begins.
         #[serde(default)]
         flavour: Flavour,
+        /// Are rows that are not named left alone?
+        #[serde(default, skip_serializing_if = "is_false")]
+        lazy: bool,
     },
 }
 
@@ -90,6 +101,9 @@ pub enum Flavour {
     FedOpt,
 }
 
+fn is_false(lazy: &bool) -> bool {
+    !lazy
+}
 fn fraction(value: f64) -> Fraction {
     Fraction::new(value).expect("a default between 0 and 1")
 }
@@ -175,22 +189,25 @@ impl Optimiser {
         let step = step * self.schedule().shape.at(state.t - 1, f64::NAN);
         match *self {
             Optimiser::Sgd { .. } => plain(x, q, step),
-            Optimiser::Momentum { b, .. } => {
-                let v = state.v.get_or_insert_with(|| x.zeros_like());
-                moving::step(x, None, Some(v), q, &Heavy { b: *b, rate: step })
+            Optimiser::Momentum { b, lazy, .. } => {
+                let (v, rule) = (state.v.get_or_insert_with(|| x.zeros_like()), Heavy { b: *b, rate: step });
+                if !lazy {
+                    moving::coast(x, None, v, q, &rule);
+                }
+                moving::step(x, None, Some(v), q, &rule)
             }
-            Optimiser::Adam { b1, b2, eps, flavour, .. } => {
+            Optimiser::Adam { b1, b2, eps, flavour, lazy, .. } => {
                 let (one, two) = corrections(flavour, *b1, *b2, state.t);
                 let rule = Adaptive { b1: *b1, eps: *eps, rate: step / one, scale: 1.0 / two, grow: Forgetting(*b2) };
-                adapt(x, q, state, flavour, &rule)
+                adapt(x, q, state, flavour, lazy, &rule)
             }
             Optimiser::Adagrad { eps, flavour, .. } => {
-                adapt(x, q, state, flavour, &Adaptive { b1: 0.0, eps: *eps, rate: step, scale: 1.0, grow: Adding })
+                adapt(x, q, state, flavour, true, &Adaptive { b1: 0.0, eps: *eps, rate: step, scale: 1.0, grow: Adding })
             }
-            Optimiser::Yogi { b1, b2, eps, flavour, .. } => {
+            Optimiser::Yogi { b1, b2, eps, flavour, lazy, .. } => {
                 let (one, two) = corrections(flavour, *b1, *b2, state.t);
                 let rule = Adaptive { b1: *b1, eps: *eps, rate: step * two.sqrt() / one, scale: 1.0, grow: Following(*b2) };
-                adapt(x, q, state, flavour, &rule)
+                adapt(x, q, state, flavour, lazy, &rule)
             }
         }
     }
@@ -202,11 +219,14 @@ pub fn plain(x: &mut Vector, q: &SparseMean, rate: f64) -> bool {
 }
 
 /// A step by a rule that remembers v, and m where b₁ > 0.
-fn adapt<G: Grow>(x: &mut Vector, q: &SparseMean, state: &mut Momenta, flavour: Flavour, rule: &Adaptive<G>) -> bool {
+fn adapt<G: Grow>(x: &mut Vector, q: &SparseMean, state: &mut Momenta, flavour: Flavour, lazy: bool, rule: &Adaptive<G>) -> bool {
     let first = if flavour == Flavour::FedOpt { rule.eps * rule.eps } else { 0.0 };
     let v = state.v.get_or_insert_with(|| Vector::filled(x.len(), first, x.precision()));
     // Without b₁, m is q itself: nothing to remember.
-    let m = (rule.b1 != 0.0).then(|| state.m.get_or_insert_with(|| x.zeros_like()));
+    let mut m = (rule.b1 != 0.0).then(|| state.m.get_or_insert_with(|| x.zeros_like()));
+    if !lazy {
+        moving::coast(x, m.as_deref_mut(), v, q, rule);
+    }
     moving::step(x, m, Some(v), q, rule)
 }
 

@@ -1,9 +1,9 @@
 //! The settings of Scafflix and its kin, and what theory makes of a problem's constants.
 
-use motet_core::{ClientId, Constants, NonNegative, PerClient, Positive, Rate, Unsuitable};
+use motet_core::{ClientId, Constants, NonNegative, PerClient, Positive, Probability, Rate, Unsuitable};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::MOST_STEPS;
+use crate::parts::{BatchSize, MOST_STEPS};
 
 pub(super) fn theory<T>() -> Rate<T> {
     Rate::Theory
@@ -11,6 +11,10 @@ pub(super) fn theory<T>() -> Rate<T> {
 
 pub(super) fn one() -> Positive {
     Positive::new(1.0).expect("1 is positive")
+}
+
+pub(super) fn whole() -> PerClient<Probability> {
+    PerClient::Same(Probability::new(1.0).expect("1 is a probability"))
 }
 
 /// Whose steps and p.
@@ -67,28 +71,6 @@ pub struct Target {
     pub noise: PerClient<NonNegative>,
 }
 
-/// Some clients per round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Participation {
-    /// c
-    pub clients: u32,
-    /// What becomes of hᵢ.
-    #[serde(default)]
-    pub variant: Variant,
-}
-
-/// What becomes of hᵢ under partial participation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Variant {
-    /// Kept, and corrected in the same round: converges to the optimum.
-    #[default]
-    Tracked,
-    /// Reset to 0 in every round, as in the released code for networks: has a bias.
-    Author,
-}
-
 /// χ = n(c−1)/(c(n−1)), its limit for a population without end.
 pub(super) fn gain(n: usize, c: usize) -> f64 {
     let (n, c) = (n as f64, c as f64);
@@ -102,10 +84,10 @@ pub(super) fn gain(n: usize, c: usize) -> f64 {
 }
 
 /// Aᵢ: twice the expected smoothness of batches drawn without replacement; Lᵢ for exact gradients.
-pub(super) fn bound(known: Constants, batch: Option<u32>, samples: usize) -> Option<f64> {
+pub(super) fn bound(known: Constants, batch: BatchSize, samples: usize) -> Option<f64> {
     let exact = known.smoothness?;
     match batch {
-        Some(size) if (size as usize) < samples => {
+        BatchSize::Of(size) if (size as usize) < samples => {
             let (b, m) = (f64::from(size), samples as f64);
             Some(2.0 * (m * (b - 1.0) * exact + (m - b) * known.sample_smoothness?) / (b * (m - 1.0)))
         }
@@ -113,21 +95,13 @@ pub(super) fn bound(known: Constants, batch: Option<u32>, samples: usize) -> Opt
     }
 }
 
-/// Do these settings make sense for so many clients?
-pub(super) fn suits(coin: Coin, batch: Option<u32>, participation: Option<Participation>, clients: Option<u32>) -> Result<(), Unsuitable> {
+/// Do these settings make sense?
+pub(super) fn suits(coin: Coin) -> Result<(), Unsuitable> {
     Unsuitable::when(coin == Coin::Every(0), "coin = { every = 0 } takes no steps: at least 1")?;
     if let Coin::Every(steps) = coin {
         Unsuitable::beyond("coin.every", steps, MOST_STEPS)?;
     }
-    Unsuitable::when(batch == Some(0), "batch is 0: at least 1 example")?;
-    let Some(Participation { clients: c, variant }) = participation else { return Ok(()) };
-    let few = format!("{c} clients per round cannot learn control variates: at least 2, or variant = \"author\"");
-    Unsuitable::when(variant == Variant::Tracked && c < 2, few)?;
-    Unsuitable::when(c == 0, "participation asks for 0 clients: at least 1")?;
-    match clients {
-        Some(n) => Unsuitable::when(c > n, format!("participation asks for {c} clients, the problem has {n}")),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Everyone's constants.

@@ -54,11 +54,11 @@ impl<K: Kind> ScafflixFamily<K> {
         cohort: &Cohort,
         steps: u32,
         round: &mut Round<'_, Self>,
-    ) -> Result<Vector, Abort> {
+    ) -> Result<(Vector, Cohort), Abort> {
         let (damping, dim) = (self.damping(compressors, s, cohort), s.x.len());
         let turn = Turn { round: round.index(), key: round.rng().next_u64() };
         let (mut sum, mut weights) = (s.x.zeros_like(), 0.0);
-        round.ask(cohort, Ask::Condense { x: s.x.clone(), steps, turn, damping }, |id, reply| {
+        let answered = round.ask(cohort, Ask::Condense { x: s.x.clone(), steps, turn, damping }, |id, reply| {
             if let Reply::Condensed { packed } = &reply {
                 let weight = self.weight(s, id);
                 compressors.of(id).opened(packed, &turn.of(id), dim).add_to(weight, &mut sum);
@@ -67,7 +67,7 @@ impl<K: Kind> ScafflixFamily<K> {
         })?;
         let mut x = s.x.clone();
         x.axpy(damping / weights, &sum); // line 7
-        Ok(x)
+        Ok((x, answered))
     }
 
     /// Line 6 at the client, which remembers mᵢ as the server will understand it.
@@ -91,7 +91,7 @@ impl<K: Kind> ScafflixFamily<K> {
     pub(super) fn compressor_suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         let Some(compressors) = &self.compressor else { return Ok(()) };
         let forgets = "a compressor needs control variates that are kept, or its noise never ends: variant = \"tracked\"";
-        Unsuitable::when(self.variant() == Some(Variant::Author), forgets)?;
+        Unsuitable::when(self.sampling.variant == Variant::Author, forgets)?;
         compressors.suits(clients, false)
     }
 }

@@ -2,26 +2,23 @@
 
 use std::ops::{AddAssign, Mul, Sub};
 
-use motet_core::{Rows, Site, Vector, View, ViewMut};
+use motet_core::{Site, Vector, View, ViewMut};
 
 use super::{Client, Kind, ScafflixFamily};
+use crate::parts::rows;
 
 impl<K: Kind> ScafflixFamily<K> {
-    /// Line 5, ℓ times, in one pass over the vectors a step besides the gradient: the mixture αᵢ x + (1 − αᵢ) xᵢ* takes αᵢ
+    /// Line 5, ⌈rᵢ ℓ⌉ times, in one pass over the vectors a step besides the gradient: the mixture αᵢ x + (1 − αᵢ) xᵢ* takes αᵢ
     /// times the step that x takes.
     pub(super) fn walk(&self, me: &Client, from: &Vector, steps: u32, site: &mut Site<'_>) -> Vector {
         let alpha = self.share(site.id);
         let (mut x, mut g) = (from.clone(), from.zeros_like());
         let mut mixed = if alpha < 1.0 { Vector::mix(alpha, from, &self.solve.optimum(site)) } else { from.clone() };
         let rate = me.step * me.slow / alpha;
-        for _ in 0..steps {
-            match self.batch {
-                Some(size) if (size as usize) < site.train.samples() => {
-                    let rows = site.rng.choose(size as usize, site.train.samples());
-                    site.train.gradient_into(&mixed, Rows::Only(&rows), &mut g);
-                }
-                _ => site.train.gradient_into(&mixed, Rows::All, &mut g),
-            }
+        let own = (f64::from(steps) * *self.pace.of(site.id)).ceil() as u32;
+        for _ in 0..own {
+            let batch = self.batch.draw(site.train.samples(), &mut site.rng);
+            site.train.gradient_into(&mixed, rows(&batch), &mut g);
             advance(&mut x, &mut mixed, rate, [&g, &me.h], alpha);
         }
         x

@@ -312,10 +312,10 @@ fn what_does_not_go_together_is_refused_in_words() {
     let refused =
         |settings: Value, clients: Option<u32>| method::<LocalUpdate>(settings).suits(clients).err().map(|e| e.to_string()).unwrap();
     for (settings, word) in [
-        (json!({ "gamma": 0.1 }), "eta"),
+        (json!({ "gamma": 0.1 }), "server_step"),
         (json!({ "gamma": 0.1, "eta": 1, "optimiser": { "kind": "sgd", "step": 1 } }), "one of the two"),
-        (json!({ "gamma": 0.1, "eta": 1, "theta": [1, 2], "steps": 2 }), "leave steps out"),
-        (json!({ "gamma": 0, "eta": 1, "send": "deltas" }), "gamma = 0"),
+        (json!({ "gamma": 0.1, "eta": 1, "theta": [1, 2], "steps": 2 }), "leave local_steps out"),
+        (json!({ "gamma": 0, "eta": 1, "send": "deltas" }), "step = 0"),
         (json!({ "gamma": 0.1, "eta": 1, "theta": "K", "send": "deltas" }), "1:K"),
         (json!({ "gamma": "theory", "eta": 1 }), "Theorem 29"),
         (json!({ "gamma": 0.1, "eta": "theory", "theta": "K" }), "1:K"),
@@ -343,4 +343,48 @@ fn what_does_not_go_together_is_refused_in_words() {
         assert!(wrong.contains(word), "{wrong}");
     }
     assert!(serde_json::from_value::<fedavg::Fedavg>(json!({ "gamma": 0.1, "eta": 1 })).unwrap_err().to_string().contains("eta"));
+}
+
+#[test]
+fn clients_adapt_with_the_rate_that_the_decay_has_left_them() {
+    // On Q2, f₁(x) = (x − 1)²/2: one step of length γ from x goes to x + γ (1 − x).
+    let lab = Lab::new(q2());
+    let decay = json!({ "delta": 1e3, "window": 1, "patience": 1, "cooldown": 0, "client_factor": 0.5 });
+    let method: motet_methods::local_update_decay::LocalUpdateDecay =
+        method(json!({ "gamma": 0.2, "eta": 0.1, "adapt": 1, "decay": decay }));
+    let (x, models) = crate::lab::deployed(&lab, &method, 4);
+    let gamma = (models[0].at(0) - x.at(0)) / (1.0 - x.at(0));
+    // No loss makes progress of 1e3 but the first: the rate has fallen after rounds 2, 3 and 4.
+    close(gamma, 0.2 / 8.0);
+    // Schedules, too: 0.2 · 4/(4 + t).
+    let method: LocalUpdate = self::method(json!({ "gamma": { "kind": "inverse", "start": 0.2, "after": 4 }, "eta": 0.1, "adapt": 1 }));
+    let (x, models) = crate::lab::deployed(&lab, &method, 4);
+    close((models[0].at(0) - x.at(0)) / (1.0 - x.at(0)), 0.1);
+}
+
+#[test]
+fn the_examples_held_for_the_last_gradient_are_drawn_anew_with_every_seed_and_kept_for_a_run() {
+    let lab = Lab::new(lrs(1, 10, 3));
+    let method: LocalUpdate = method(json!({ "gamma": 0.0, "theta": "K", "steps": 2, "eta": 1, "hold": 0.2 }));
+    let update = |seed: u64, round: u64| {
+        let at = |rounds| lab.run(&method, lab.zeros(), &Plan::new(rounds, Seed(seed))).1.server.x;
+        let (before, after) = (at(round - 1), at(round));
+        (Vector::diff(&before, &after), before)
+    };
+    let first: Vec<Vector> = (1..=8).map(|seed| update(seed, 1).0).collect();
+    assert!(first[1..].iter().any(|q| q.distance2(&first[0]) > 1e-6), "one split for all seeds");
+    // Within a run the same pair of rows serves again: that of the first round explains the second.
+    let pairs = |q: &Vector, at: &Vector| -> Vec<[u32; 2]> {
+        let all = (0..10u32).flat_map(|a| (0..a).map(move |b| [b, a]));
+        let of = |pair: &[u32; 2]| {
+            let mut g = lab.zeros();
+            lab.clients[0].gradient(at, Batch::of(pair), &mut g);
+            g.distance2(q) < 1e-26
+        };
+        all.filter(of).collect()
+    };
+    for seed in 1..=3 {
+        let ((one, at_one), (two, at_two)) = (update(seed, 1), update(seed, 2));
+        assert_eq!(pairs(&one, &at_one), pairs(&two, &at_two));
+    }
 }

@@ -33,6 +33,24 @@ impl Objective for Slope {
     }
 }
 
+/// The same, of so many examples.
+struct Weighty(Slope, usize);
+
+impl Objective for Weighty {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+    fn samples(&self) -> usize {
+        self.1
+    }
+    fn value(&self, x: &Vector, batch: Batch<'_>) -> f64 {
+        self.0.value(x, batch)
+    }
+    fn gradient(&self, x: &Vector, batch: Batch<'_>, g: &mut Vector) {
+        self.0.gradient(x, batch, g);
+    }
+}
+
 /// ½ |x|²
 struct Bowl(usize);
 
@@ -126,6 +144,18 @@ fn original_fedadp_smooths_angles_and_counts_examples() {
     assert!(often.server.clients.iter().all(|c| c.heard == 5 && c.samples == 1));
     let even = fedadp.weigh(&[1.0, 1.0, 1.0], Some(&[100.0, 100.0, 200.0]));
     all_close(&even.weights(), &[0.25, 0.25, 0.5]);
+}
+
+#[test]
+fn original_fedadp_measures_angles_to_the_mean_by_sizes() {
+    let fedadp: FedAdp = method(json!({ "step": 0.1, "flavour": "original" }));
+    let sizes = [100, 100, 800];
+    let shards = ROWS.into_iter().zip(sizes).map(|(g, size)| Shard::new(Arc::new(Weighty(Slope(g.to_vec()), size)))).collect();
+    let (_, trained) = run(&fedadp, shards, vec![1.0, 2.0], &Plan::new(1, Seed(1)));
+    // The mean by sizes is (0.1 − 0.8, 0.1 + 0.4); the plain one would be (0, 0.5).
+    let reference = Vector::from(vec![-0.7, 0.5]);
+    let expected = fedadp.weigh(&fedadp.angles(&reference, &gradients()), Some(&[100.0, 100.0, 800.0]));
+    all_close(&trained.server.model.w.weights(), &expected.weights());
 }
 
 #[test]

@@ -171,5 +171,5 @@ fn theory_that_does_not_apply_says_so() {
     let lab = Lab::new(q2());
     let wide: LocalUpdate = method(json!({ "gamma": 0.5, "eta": "theory", "steps": 2 }));
     let (_, trained) = lab.run(&wide, lab.zeros(), &Plan::new(3, Seed(1)));
-    assert!(trained.outcome.to_string().contains("gamma < 1/L = 0.5"), "{}", trained.outcome);
+    assert!(trained.outcome.to_string().contains("step < 1/L = 0.5"), "{}", trained.outcome);
 }

@@ -64,8 +64,8 @@ const ACCURACIES: [f64; 3] = [1e-1, 1e-2, 1e-3];
 /// n d³ above which eigenvalues take longer than a check should.
 const AFFORDABLE: f64 = 1e9;
 
-/// For every problem whose clients are all strongly convex quadratics of an affordable size. Client rates `gamma` and
-/// numbers of `steps` that the experiment's methods have are looked at too.
+/// For every problem whose clients are all strongly convex quadratics of an affordable size. Client rates `step` and
+/// numbers of `local_steps` that the experiment's methods have are looked at too.
 pub(super) fn of(problems: &[Built], methods: &[MethodEntry]) -> Vec<LocalUpdates> {
     let named: Vec<(u32, f64)> = methods.iter().filter_map(named).collect();
     let quadratic = |(k, built): (usize, &Built)| {
@@ -78,7 +78,7 @@ pub(super) fn of(problems: &[Built], methods: &[MethodEntry]) -> Vec<LocalUpdate
 /// K and γ of a method that sums the gradients of local steps.
 fn named(entry: &MethodEntry) -> Option<(u32, f64)> {
     let params = entry.method.params();
-    Some((u32::try_from(params.get("steps")?.as_u64()?).ok()?, params.get("gamma")?.as_f64()?))
+    Some((u32::try_from(params.get("local_steps")?.as_u64()?).ok()?, params.get("step")?.as_f64()?))
 }
 
 fn ensemble(shards: &[Shard]) -> Option<Ensemble> {

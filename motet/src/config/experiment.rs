@@ -275,8 +275,11 @@ fn methods(from: &From<'_>, value: &Value, tune: Option<&TuneRule>) -> Result<Ve
     for (k, table) in tables.iter().enumerate() {
         let key = format!("method[{}]", k + 1);
         for mut choice in expand(table).map_err(|path| document.wrong(&format!("{key}.{path}"), EMPTY_GRID))? {
+            let kind = choice.value.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+            under_one_name(from, &key, &kind, &mut choice.value)?;
+            let words = take_tune_words(&mut choice.value);
             // `finetune` has a parameter of this name, which is its own.
-            let taken = choice.value.get("kind").and_then(Value::as_str).is_some_and(|kind| catalogue.knows(kind, "tune"));
+            let taken = catalogue.knows(&kind, "tune");
             let own = choice.value.as_object_mut().filter(|_| !taken).and_then(|table| table.shift_remove("tune"));
             let own: Option<TuneRule> = match own {
                 Some(Value::Bool(false)) => {
@@ -289,10 +292,14 @@ fn methods(from: &From<'_>, value: &Value, tune: Option<&TuneRule>) -> Result<Ve
             // What `[run]` says is for the methods that have these parameters; what a method says is for itself.
             let rule = match (own, tune) {
                 (Some(rule), _) => Some((rule, format!("{key}.tune"))),
-                (None, Some(rule)) => rule
-                    .restricted(|name| choice.value.get("kind").and_then(Value::as_str).is_some_and(|kind| catalogue.knows(kind, name)))
-                    .map(|rule| (rule, "run.tune".to_owned())),
+                (None, Some(rule)) => rule.restricted(|name| catalogue.knows(&kind, name)).map(|rule| (rule, "run.tune".to_owned())),
                 (None, None) => None,
+            };
+            let rule = rule.map(|(rule, at)| (rule.renamed(|name| catalogue.canonical(&kind, name)), at));
+            let rule = match (rule, words.first()) {
+                (Some((rule, at)), Some(_)) => Some((rule.with_steps(&words), at)),
+                (None, Some(word)) => Some((TuneRule::of_steps(&words, document.root.get("problem")), format!("{key}.{word}"))),
+                (rule, None) => rule,
             };
             let Some((rule, at)) = rule else {
                 entries.push(method(from, &key, choice)?);
@@ -312,6 +319,32 @@ fn methods(from: &From<'_>, value: &Value, tune: Option<&TuneRule>) -> Result<Ve
     }
     distinguish(&mut entries);
     Ok(entries)
+}
+
+/// Writes what a method's table says under the names that the method has for it: `gamma = 0.1` of FedAvg is its `step`.
+fn under_one_name(from: &From<'_>, key: &str, kind: &str, table: &mut Value) -> Result<(), ConfigError> {
+    let Value::Object(table) = table else { return Ok(()) };
+    let names: Vec<String> = table.keys().cloned().collect();
+    for name in names {
+        let Some(canonical) = from.catalogue.canonical(kind, &name).filter(|canonical| *canonical != name) else { continue };
+        if table.contains_key(&canonical) {
+            let both = format!("is another name of {canonical}, which is given too: leave one of them out");
+            return Err(from.document.wrong(&format!("{key}.{name}"), both));
+        }
+        // In its place: the order of keys is that of the file.
+        let renamed = std::mem::take(table).into_iter().map(|(key, value)| (if key == name { canonical.clone() } else { key }, value));
+        *table = renamed.collect();
+    }
+    Ok(())
+}
+
+/// Takes out the steps that are to be found: `step = "tune"`.
+fn take_tune_words(table: &mut Value) -> Vec<&'static str> {
+    let Value::Object(table) = table else { return vec![] };
+    let asked = |name: &&str| table.get(*name).and_then(Value::as_str) == Some("tune");
+    let words: Vec<&'static str> = ["step", "server_step"].into_iter().filter(asked).collect();
+    words.iter().for_each(|name| drop(table.shift_remove(*name)));
+    words
 }
 
 /// A method whose values are to be chosen, each of them checked as if it stood in the method's own table.
@@ -337,6 +370,16 @@ fn candidates(from: &From<'_>, key: &str, at: &str, choice: &super::grid::Choice
     let mut entry = method(from, key, choice)?;
     entry.tune = Some(Tune { rule: rule.clone(), candidates: all });
     Ok(entry)
+}
+
+/// What serde says of a method's table, with what would be right.
+fn with_advice(message: &str) -> String {
+    if !message.starts_with("missing field `step`") {
+        return super::document::with_suggestion(message);
+    }
+    "needs a step, the length of a client's steps: step = \"tune\" tries eight from 0.001 to 3 and takes the best; a number of one's own is \
+     near 1/L for convex models (`motet check` prints L of flix and its kin) and mostly between 0.01 and 0.3 for networks"
+        .to_owned()
 }
 
 /// `step=0.1 eta=2`
@@ -371,7 +414,7 @@ fn method(from: &From<'_>, key: &str, choice: super::grid::Choice) -> Result<Met
         }
         Misread::Value { path, message } => {
             let key = if path.is_empty() { key.to_owned() } else { format!("{key}.{path}") };
-            document.wrong(&key, super::document::with_suggestion(&message))
+            document.wrong(&key, with_advice(&message))
         }
     })?;
     Ok(MethodEntry { method, budget, estimates, pick, tune: None, label, key: key.to_owned() })
@@ -392,5 +435,44 @@ fn distinguish(entries: &mut [MethodEntry]) {
         if same > 0 {
             entries[k].label = format!("{label} #{}", same + 1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiment(method: &str) -> Result<Experiment, String> {
+        let text = format!(
+            "name = 'e'\n[problem]\nsource = {{ kind = 'lrs', clients = 3, examples = 6, dim = 2 }}\n[run]\nrounds = 2\n[[method]]\n{method}"
+        );
+        let document = Document::parse("e.toml", &text, std::path::PathBuf::new()).map_err(|e| e.to_string())?;
+        Experiment::of(document, &Catalogue::standard()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn letters_of_papers_and_former_names_mean_the_one_name() {
+        for (written, meant) in [
+            ("kind = 'fedavg'\ngamma = 0.1\nsteps = 3", "kind = 'fedavg'\nstep = 0.1\nlocal_steps = 3"),
+            ("kind = 'flix-fedavg'\nalpha = 0.5\nclient_step = 0.1", "kind = 'flix-fedavg'\nalpha = 0.5\nstep = 0.1"),
+            ("kind = 'scaffnew'\nparticipation = { clients = 2 }", "kind = 'scaffnew'\nsampling = { clients = 2 }"),
+            ("kind = 'apfl'\nalpha = 0.5\nstep = 0.1", "kind = 'apfl'\nown_share = 0.5\nstep = 0.1"),
+        ] {
+            let params = |text: &str| experiment(text).unwrap().methods[0].method.params();
+            assert_eq!(params(written), params(meant));
+        }
+        let twice = experiment("kind = 'fedavg'\ngamma = 0.1\nstep = 0.1").unwrap_err();
+        assert!(twice.contains("method[1].gamma") && twice.contains("another name of step"), "{twice}");
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is_asked_for_and_a_missing_one_says_how() {
+        for word in ["step", "gamma"] {
+            let found = experiment(&format!("kind = 'fedavg'\n{word} = 'tune'")).unwrap();
+            let tune = found.methods[0].tune.as_ref().unwrap();
+            assert_eq!((tune.rule.values[0].0.as_str(), tune.candidates.len(), tune.rule.by.as_str()), ("step", 8, "loss"));
+        }
+        let missing = experiment("kind = 'fedavg'").unwrap_err();
+        assert!(missing.contains("step = \"tune\"") && missing.contains("1/L"), "{missing}");
     }
 }

@@ -119,7 +119,15 @@ impl RunSection {
 
     /// What to measure.
     pub fn look(&self) -> ProbeRequest {
-        ProbeRequest { gradient: self.probe.gradient, train: true, validation: true, test: true, model: false, pick: false, right: false }
+        ProbeRequest {
+            gradient: self.probe.gradient,
+            train: true,
+            validation: true,
+            test: true,
+            model: false,
+            pick: false,
+            ..ProbeRequest::default()
+        }
     }
 
     /// When to stop early.

@@ -24,6 +24,9 @@ pub struct TuneRule {
 /// The paper of LocalUpdate judges by the mean training loss over so many last rounds.
 const LAST: u64 = 100;
 
+/// What is tried for a step that nobody has an idea of.
+const STEPS: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
+
 /// More combinations than this are a mistake rather than a wish.
 const MOST: usize = 10_000;
 
@@ -125,6 +128,30 @@ impl TuneRule {
         let values: Vec<_> = self.values.iter().filter(|(name, _)| has(name)).cloned().collect();
         let stable = self.stable.clone().filter(|name| has(name));
         (!values.is_empty()).then(|| Self { values, stable, ..self.clone() })
+    }
+
+    /// The same, with parameters under the names that a method has for them.
+    pub(super) fn renamed(&self, canonical: impl Fn(&str) -> Option<String>) -> Self {
+        let name = |name: &String| canonical(name).unwrap_or_else(|| name.clone());
+        let values = self.values.iter().map(|(n, values)| (name(n), values.clone())).collect();
+        Self { values, stable: self.stable.as_ref().map(name), ..self.clone() }
+    }
+
+    /// What `step = "tune"` means: steps half a decade apart, judged on validation data where the problem has any.
+    pub(super) fn of_steps(names: &[&str], problem: Option<&Value>) -> Self {
+        let validation = problem.and_then(|problem| problem.pointer("/holdout/validation")).is_some();
+        let (by, last) = if validation { ("validation.loss", 1) } else { ("loss", LAST) };
+        let none = Self { values: vec![], by: by.into(), last, rounds: None, stable: None, halving: None };
+        none.with_steps(names)
+    }
+
+    /// The same, and steps to be found.
+    pub(super) fn with_steps(mut self, names: &[&str]) -> Self {
+        let steps = || STEPS.iter().map(|step| json!(step)).collect();
+        for name in names.iter().filter(|name| self.values.iter().all(|(known, _)| known != **name)).collect::<Vec<_>>() {
+            self.values.push(((*name).to_owned(), steps()));
+        }
+        self
     }
 
     /// How many combinations there are.

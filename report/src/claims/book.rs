@@ -11,6 +11,7 @@ use serde_json::{Map, Value as Json};
 use super::ast::Relation;
 use super::error::Fault;
 use super::truth::show;
+use crate::former_names;
 
 /// A value of a parameter.
 #[derive(Clone, Debug)]
@@ -83,8 +84,8 @@ impl<'r> Book<'r> {
 
     /// The full name of a parameter: itself, or the only one that ends so (`k` is `compressor.k`).
     pub(super) fn key(&self, word: &super::ast::Word) -> Result<String, Fault> {
-        if self.keys.contains(&word.text) {
-            return Ok(word.text.clone());
+        if let Some(key) = former_names::current(&word.text, |name| self.keys.contains(name)) {
+            return Ok(key);
         }
         let ending = format!(".{}", word.text);
         let mut fitting = self.keys.iter().filter(|key| key.ends_with(&ending));
@@ -117,8 +118,9 @@ impl<'r> Run<'r> {
 
     /// What trials chose for a parameter, or for the only one that ends so.
     pub(super) fn chosen(&self, key: &str) -> Option<Value> {
+        let key = former_names::current(key, |name| self.card.chosen.contains_key(name)).unwrap_or_else(|| key.to_owned());
         let ending = format!(".{key}");
-        let mut fitting = self.card.chosen.iter().filter(|(name, _)| *name == key || name.ends_with(&ending));
+        let mut fitting = self.card.chosen.iter().filter(|(name, _)| **name == key || name.ends_with(&ending));
         fitting.next().map(|(_, value)| Value::from(value))
     }
 

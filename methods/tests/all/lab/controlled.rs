@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use motet_core::{Batch, ClientId, ClientVersions, Fleet, Plan, Reader, Row, Seed, Store, Trained, Vector, Wire, train};
+use motet_core::{Batch, ClientId, ClientVersions, Fleet, Plan, Reader, Row, Sampling, Seed, Store, Trained, Vector, Wire, train};
 use motet_methods::scafflix::{Client, Kind, ScafflixFamily, Server, Variant};
-use motet_runtime::{Inline, Lossy, Memory};
+use motet_runtime::{Deployed, Devices, Inline, Lossy, Memory};
 
 use super::{Lab, flix};
 
@@ -24,13 +24,15 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// The share of replies lost after the work.
     pub loss: f64,
+    /// What clients run on.
+    pub devices: Option<Devices>,
     /// hᵢ⁰, against the rules.
     pub h: Option<&'a [Vector]>,
 }
 
 impl<'a> Setup<'a> {
     pub fn new(lab: &'a Lab, seed: u64) -> Self {
-        Self { lab, seed, loss: 0.0, h: None }
+        Self { lab, seed, loss: 0.0, devices: None, h: None }
     }
 
     pub fn run<K: Kind>(&self, method: &ScafflixFamily<K>, plan: &Plan) -> End<K> {
@@ -40,8 +42,11 @@ impl<'a> Setup<'a> {
             self.plant(&method, &store, h);
         }
         let inline = Inline::new(self.lab.host_with(&method, Arc::clone(&store), seed));
-        let mut fleet: Box<dyn Fleet<ScafflixFamily<K>>> =
-            if self.loss > 0.0 { Box::new(Lossy::new(inline, self.loss, Seed(99))) } else { Box::new(inline) };
+        let mut fleet: Box<dyn Fleet<ScafflixFamily<K>>> = match self.devices {
+            Some(devices) => Box::new(Deployed::new(inline, Some(devices), seed)),
+            None if self.loss > 0.0 => Box::new(Lossy::new(inline, self.loss, Seed(99))),
+            None => Box::new(inline),
+        };
         let mut rows = vec![];
         let plan = Plan { seed, ..plan.clone() };
         let trained = train(&*method, self.lab.zeros(), &plan, &mut *fleet, &mut rows).unwrap();
@@ -75,8 +80,9 @@ impl<'a> Setup<'a> {
 fn round_closed<K: Kind>(method: &ScafflixFamily<K>, client: &Client, x: &Vector, i: ClientId) -> (Vector, f64) {
     let mut h = client.h.clone();
     if let Some(sent) = &client.sent {
-        assert!(method.participation.is_none_or(|part| part.variant != Variant::Tracked), "a tracked client waits for nothing");
-        let rate = client.p * client.pace * method.share(i) / client.step;
+        let waits = method.sampling.how == Sampling::Everyone || method.sampling.variant == Variant::Author;
+        assert!(waits, "a tracked client waits for nothing");
+        let rate = client.p * client.pace * method.share(i) / (client.step * client.slow);
         h.axpy(rate, x);
         h.axpy(-rate, sent);
     }

@@ -133,7 +133,8 @@ pub fn deployed<A: Study + Clone>(lab: &Lab, method: &A, rounds: u64) -> (Vector
     let trained = train(&*method, lab.zeros(), &plan, &mut fleet, &mut Vec::<Row>::new()).unwrap();
     assert_eq!(trained.outcome, motet_core::Outcome::Finished);
     let to: Vec<_> = (0..lab.clients.len() as u32).map(ClientId).collect();
-    let (shared, look) = (|id: ClientId| method.shared(&trained.server, id), ProbeRequest { model: true, ..ProbeRequest::default() });
+    let shared = |id: ClientId| method.shared(&trained.server, id);
+    let look = ProbeRequest { model: true, rate: method.local_rate(&trained.server), ..ProbeRequest::default() };
     let probe = Probe { round: rounds, to: &to, shared: &shared, heard: &trained.heard, look, reference: None };
     let mut models = vec![];
     fleet.probe(&probe, &mut |_, score| models.extend(score.model)).unwrap();
