@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::OnceLock;
 
-use motet::predict::SavedModel;
+use motet::predict::{How, SavedModel};
 use motet::{Document, Experiment, Folder, Simulation};
 
 use super::experiments::{catalogue, pool};
@@ -68,12 +68,12 @@ impl Target for Predicted {
     fn run(&self, input: &[u8], _: Reach) -> Met {
         with_input("predict", self.parts(), input, |folder| {
             let open = |client| SavedModel::open(&folder.join("model.safetensors"), client);
-            let (shared, own) = match (open(None), open(Some(1))) {
+            let (shared, own) = match (open(None), open(Some("1"))) {
                 (Ok(shared), Ok(own)) => (shared, own),
                 (Err(error), _) | (_, Err(error)) => return Met::of(Err::<(), _>(error)),
             };
-            let rows = shared.predict(&folder.join("rows.csv"), &[], &|_| ());
-            Met::of(rows.and_then(|_| own.predict(&folder.join("rows.svm"), &[], &|_| ())))
+            let rows = shared.predict(&folder.join("rows.csv"), &How::default(), &|_| ());
+            Met::of(rows.and_then(|_| own.predict(&folder.join("rows.svm"), &How::default(), &|_| ())))
         })
     }
 }

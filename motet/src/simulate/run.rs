@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use motet_core::{
-    ClientId, Direction, Merit, Metrics, Outcome, Plan, ProbeRequest, Reference, Row, Seed, TrainError, UpDown, Wire, is_quality, larger_is_better,
+    ClientId, Direction, Merit, Metrics, Outcome, Plan, ProbeRequest, Reference, Row, Seed, TrainError, UpDown, Wire, is_quality,
+    larger_is_better,
 };
 use motet_problems::reference::{Part, minimise};
 use motet_records::{ClientRow, EventKind, Models, OptimumCard, RightRows, RunCard, RunSummary, sha256};
