@@ -26,7 +26,6 @@ pub struct Dataset {
     pub notes: Vec<String>,
 }
 
-<<<<<<< HEAD
 /// The columns of a table that are no features.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TableColumns {
@@ -36,10 +35,9 @@ pub struct TableColumns {
     /// Is to be predicted.
     pub target: String,
 }
-=======
+
 /// The largest number that can be counted with: sums of products of two of them stay far from the end of the numbers.
 pub(crate) const LARGEST: f64 = 1e100;
->>>>>>> 76821725b09e64e41d71b85dc309b078cfcde2c7
 
 /// What a source means an example for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -180,7 +180,7 @@ pub fn saved_model(file: &Path, client: Option<u32>) -> Result<Vector, Error> {
 /// The bytes of a file of models. If it lies among the models of an experiment, the experiment's checksums tell whether it is
 /// what was written; in a bundle, its card does.
 fn sound_bytes(file: &Path) -> Result<Vec<u8>, Error> {
-    let bytes = fs::read(file).map_err(|e| wrong(file, e))?;
+    let bytes = motet_files::read(file, u64::MAX).map_err(|e| wrong(file, e))?;
     let full = fs::canonicalize(file).map_err(|e| wrong(file, e))?;
     let name = full.file_name().unwrap_or_default().to_string_lossy();
     if let Some(folder) = full.parent().filter(|folder| folder.ends_with(names::MODELS)).and_then(Path::parent) {

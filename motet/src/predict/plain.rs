@@ -1,6 +1,5 @@
 //! New examples for models that know no names of columns: numbers in the order of training.
 
-use std::fs;
 use std::path::Path;
 
 use motet_problems::{Matrix, Source};
@@ -20,7 +19,7 @@ pub(super) fn libsvm(data: &Path, features: u64) -> Result<Matrix, Error> {
 
 /// CSV whose columns are the features in the order of training.
 pub(super) fn table(data: &Path, drop: &[String], features: u64) -> Result<Matrix, Error> {
-    let text = fs::read_to_string(data).map_err(|e| wrong(data, e))?;
+    let text = motet_files::read_text(data, u64::MAX).map_err(|e| wrong(data, e))?;
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
     let cells = |line: &str| line.split(',').map(|cell| cell.trim().trim_matches('"').to_owned()).collect::<Vec<String>>();
     let first = lines.peek().map(|(_, line)| cells(line)).ok_or_else(|| wrong(data, "has no examples"))?;
