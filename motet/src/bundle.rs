@@ -25,6 +25,8 @@ pub const MODEL: &str = "model.safetensors";
 /// The card.
 pub const CARD: &str = "card.json";
 const README: &str = "README.md";
+/// A card is a few kilobytes; one of this size is none.
+const MOST_CARD: u64 = 16 << 20;
 
 /// What a bundle says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -148,7 +150,7 @@ pub(crate) fn write(folder: &Path, mut card: Card, passport: &Passport, x: Vecto
 
 /// Refuses a model that is not the one its card was written for. A model without a card is taken as it is.
 pub(crate) fn fits_its_card(model: &Path, bytes: &[u8]) -> Result<(), String> {
-    let Ok(text) = fs::read_to_string(model.with_file_name(CARD)) else { return Ok(()) };
+    let Ok(text) = motet_files::read_text(&model.with_file_name(CARD), MOST_CARD) else { return Ok(()) };
     let card: Card = serde_json::from_str(&text).map_err(|e| format!("{CARD} beside it is no card: {e}"))?;
     if card.sha256 == sha256(bytes) {
         return Ok(());
