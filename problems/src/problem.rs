@@ -11,7 +11,7 @@ use motet_runtime::{ByzantineClients, Devices};
 use crate::album::Album;
 use crate::data_folder::Folders;
 use crate::data_summary::DataSummary;
-use crate::dataset::{Dataset, Examples};
+use crate::dataset::{Dataset, Examples, LARGEST};
 use crate::dealt::{Dealt, clients};
 use crate::error::ProblemError;
 use crate::guard::FileLimit;
@@ -324,6 +324,11 @@ impl Stock {
         inputs: Vec<Input>,
         run: u64,
     ) -> Result<Self, ProblemError> {
+        if let Some((place, value)) = dataset.too_large() {
+            let file = inputs.first().map_or_else(|| config.source.name().into(), |input| input.name.clone());
+            let what = format!("{value:e} is too large to count with, {LARGEST:e} being the most: scale the numbers, or mend this one");
+            return Err(ProblemError::Odd { file, place, what });
+        }
         let split = match &config.split {
             Some(split) => split.clone(),
             None if dataset.keys.is_some() => Split::new(Natural::default()),

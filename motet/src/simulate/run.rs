@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Direction, Merit, Metrics, Outcome, Plan, ProbeRequest, Reference, Row, Seed, UpDown, Wire, larger_is_better};
+use motet_core::{
+    ClientId, Direction, Merit, Metrics, Outcome, Plan, ProbeRequest, Reference, Row, Seed, TrainError, UpDown, Wire, larger_is_better,
+};
 use motet_problems::reference::{Part, minimise};
 use motet_records::{ClientRow, EventKind, Models, OptimumCard, RightRows, RunCard, RunSummary, sha256};
 use sha2::{Digest, Sha256};
@@ -39,6 +41,8 @@ pub(super) struct Begun {
     pub(super) saved: Vec<Saved>,
     pub(super) rows: Vec<Row>,
     pub(super) merits: Vec<Merit>,
+    /// What was noted of it.
+    pub(super) notes: Vec<String>,
 }
 
 pub(super) struct Simulate<'b> {
@@ -69,7 +73,12 @@ impl Simulate<'_> {
         let ground = Ground { disturbed: true, ..built.ground(&self.of.pool, seed, states) };
         let session = Arc::clone(method).on(ground).map_err(unkept)?;
         let reference = self.reference(&**method, &*session)?;
-        self.card.promise = built.promise(&**method, Some((&*session, reference.as_ref().and_then(|r| r.x.as_ref()))));
+        let promise = built.promise(&**method, Some((&*session, reference.as_ref().and_then(|r| r.x.as_ref()))));
+        self.card.promise = promise.map_err(|source| Error::Run {
+            label: self.card.label.clone(),
+            seed: self.planned.seed,
+            source: TrainError::Store { round: session.next_round(), source },
+        })?;
         let plan = Plan {
             run: self.run,
             quorum: *experiment.run.quorum,
@@ -177,7 +186,10 @@ impl Simulate<'_> {
         let optimum = built.optima.borrow_mut().entry(key.finalize().into()).or_insert_with(found).clone();
         if let Some(reason) = unfound {
             let text = format!("{}: no gap is measured, since no minimum could be found: {reason}", self.card.label);
-            self.events.push(note(self.recorder, self.observer, Some(self.run), text)?);
+            // An earlier go at this run has said so already.
+            if !self.begun.notes.contains(&text) {
+                self.events.push(note(self.recorder, self.observer, Some(self.run), text)?);
+            }
         }
         let Some((reference, optimum)) = optimum else { return Ok(None) };
         self.card.optimum = Some(optimum);
@@ -209,7 +221,7 @@ impl Simulate<'_> {
         probed.map_err(|source| Error::Run {
             label: self.card.label.clone(),
             seed: self.planned.seed,
-            source: motet_core::TrainError::Probe { round: trained.rounds, source },
+            source: TrainError::Probe { round: trained.rounds, source },
         })?;
         self.recorder.clients(&rows)?;
         if !self.of.experiment.run.models {
