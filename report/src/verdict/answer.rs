@@ -256,7 +256,7 @@ fn contest(ways: &[WayResult], joining: Option<&mut Joining>) -> Contest {
         return Contest::Winner { way: best.way.clone() };
     }
     // Own models that joining beats are no candidates any more.
-    let open = |way: &&WayResult| !beaten(way) && !(pays && way.alone);
+    let open = |way: &&WayResult| !(beaten(way) || pays && way.alone);
     Contest::NoClearDifference { ways: std::iter::once(best).chain(others.iter().filter(open)).map(|way| way.way.clone()).collect() }
 }
 
