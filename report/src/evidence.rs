@@ -133,6 +133,9 @@ impl Field<'_, '_> {
                 None => contender.scores.extend(measure.scores(run, draw)),
             }
         }
+        if fits_validation(group) {
+            contender.scores.iter_mut().for_each(|score| score.validation = None);
+        }
         contender.sent = sent.iter().sum::<f64>() / sent.len().max(1) as f64;
         contender
     }
@@ -176,6 +179,12 @@ pub(crate) fn fault(run: &Run<'_>) -> Option<String> {
         Some(outcome) => Some(outcome.to_string()),
         None => Some("has not ended".into()),
     }
+}
+
+/// Did clients fit something on their validation data: their weights for others (MeritFed), or their own α?
+fn fits_validation(group: &Group<'_>) -> bool {
+    let picked = |run: &Run<'_>| run.card.chosen.contains_key("alpha") || run.clients.iter().any(|row| row.metrics.contains_key("alpha"));
+    group.method().starts_with("meritfed") || group.runs.iter().any(picked)
 }
 
 /// What a group's settings compete under, and whether its clients are alone.

@@ -23,6 +23,9 @@ pub struct Verdict {
     pub chosen_by: Option<String>,
     /// What the choice among settings has seen.
     pub choice: Choice,
+    /// Did each client's choice between ways see test data of other draws, since one of the ways was fitted on validation data?
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ways_by_test: bool,
     /// How the draws belong together.
     pub design: Design,
     /// How many there are.
@@ -211,6 +214,7 @@ pub fn judge(study: &Study) -> Verdict {
         metric: study.metric.clone(),
         chosen_by,
         choice: chooser.kind(),
+        ways_by_test: chooser.is_mixed() && study.contenders.iter().filter(|contender| !contender.alone).count() > 1,
         design: study.design,
         draws: study.draws,
         contest,
@@ -252,7 +256,7 @@ fn contest(ways: &[WayResult], joining: Option<&mut Joining>) -> Contest {
         return Contest::Winner { way: best.way.clone() };
     }
     // Own models that joining beats are no candidates any more.
-    let open = |way: &&WayResult| !beaten(way) && !(pays && way.alone);
+    let open = |way: &&WayResult| !(beaten(way) || pays && way.alone);
     Contest::NoClearDifference { ways: std::iter::once(best).chain(others.iter().filter(open)).map(|way| way.way.clone()).collect() }
 }
 

@@ -50,7 +50,8 @@ pub(super) struct Chooser<'a> {
     study: &'a Study,
     /// Contender → draw → scores, all finite.
     measured: Vec<BTreeMap<usize, Vec<&'a Score>>>,
-    validated: bool,
+    /// By contender: can validation data choose it?
+    validated: Vec<bool>,
 }
 
 impl<'a> Chooser<'a> {
@@ -63,7 +64,7 @@ impl<'a> Chooser<'a> {
         };
         let measured: Vec<_> = study.contenders.iter().map(|contender| by_draw(&contender.scores)).collect();
         let seen = |scores: &Vec<&Score>| scores.iter().any(|score| score.validation.is_some_and(f64::is_finite));
-        let validated = study.chosen_by.is_some() && measured.iter().flat_map(BTreeMap::values).all(seen);
+        let validated = measured.iter().map(|draws| study.chosen_by.is_some() && draws.values().all(seen)).collect();
         Self { study, measured, validated }
     }
 
@@ -98,10 +99,15 @@ impl<'a> Chooser<'a> {
         (!values.is_empty()).then(|| mean(&values))
     }
 
+    /// Can validation data choose among these?
+    fn all_validated(&self, settings: &[usize]) -> bool {
+        settings.iter().all(|c| self.validated[*c])
+    }
+
     /// The one to take in a draw.
     fn choose(&self, settings: &[usize], draw: usize) -> Option<usize> {
         let standing = self.standing(settings, draw);
-        let worth = |&c: &usize| match (self.validated, self.study.draws) {
+        let worth = |&c: &usize| match (self.all_validated(&standing), self.study.draws) {
             (true, _) => self.validation(c, draw),
             (false, 1) => self.test(c, draw),
             (false, _) => self.elsewhere(c, draw),
@@ -114,7 +120,7 @@ impl<'a> Chooser<'a> {
         let mut ways: BTreeMap<&str, usize> = BTreeMap::new();
         self.study.contenders.iter().for_each(|contender| *ways.entry(&contender.way).or_default() += 1);
         let joint = self.study.contenders.iter().filter(|contender| !contender.alone).count();
-        match (self.validated, self.study.draws) {
+        match (self.validated.contains(&true), self.study.draws) {
             _ if joint < 2 && ways.values().all(|settings| *settings < 2) => Choice::Nothing,
             (true, _) => Choice::Validation,
             (false, 0 | 1) => Choice::TestRows,
@@ -142,17 +148,21 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    /// What every client would take of several ways: on its own validation data, or like everybody on the test data of other draws.
+    /// What every client would take of several ways: on its own validation data, or like everybody on the test data of other draws
+    /// where there are none or where one of the ways was fitted on them.
     pub(super) fn each_clients_own(&self, ways: &[&Chosen<'a>], name: &str) -> Chosen<'a> {
         let settings: Vec<usize> = ways.iter().flat_map(|way| self.settings(&way.name)).collect();
         let mut cells = BTreeMap::new();
         let keys = || ways.iter().flat_map(|way| way.cells.keys().copied());
         for (draw, client) in keys() {
             let offers = ways.iter().filter_map(|way| way.cells.get(&(draw, client)).copied());
-            let taken = if self.validated {
+            let taken = if self.all_validated(&settings) {
                 let by = self.study.chosen_by.as_deref().unwrap_or_default();
                 let own = |(c, score): (usize, &Score)| score.validation.map_or_else(|| self.validation(c, draw), |v| Some(sign(by) * v));
                 best(offers.map(|(c, score)| ((c, score), own((c, score)).unwrap_or(f64::NEG_INFINITY))))
+            } else if settings.iter().any(|c| self.validated[*c]) {
+                let having = ways.iter().filter_map(|way| Some((*way.cells.get(&(draw, client))?, self.way_elsewhere(way, draw))));
+                best(having.map(|(cell, worth)| (cell, worth.unwrap_or(f64::NEG_INFINITY))))
             } else {
                 let having = |c: &usize| self.measured[*c].get(&draw).is_some_and(|all| all.iter().any(|score| score.client == client));
                 let able: Vec<usize> = settings.iter().copied().filter(having).collect();
@@ -164,13 +174,25 @@ impl<'a> Chooser<'a> {
         Chosen { name: name.into(), alone: false, cells, tries: self.tries(&settings), flattery: self.flattery(&settings) }
     }
 
+    /// A way's test value in the other draws, or in the only one; larger is better.
+    fn way_elsewhere(&self, way: &Chosen<'_>, draw: usize) -> Option<f64> {
+        let others = way.scores().filter(|score| score.draw != draw || self.study.draws < 2).map(|score| score.test);
+        let values: Vec<f64> = others.collect();
+        (!values.is_empty()).then(|| sign(&self.study.metric) * mean(&values))
+    }
+
+    /// Did ways compete on test data although settings did not?
+    pub(super) fn is_mixed(&self) -> bool {
+        self.validated.contains(&true) && self.validated.contains(&false)
+    }
+
     fn tries(&self, settings: &[usize]) -> usize {
-        if self.validated || self.study.draws > 1 { 1 } else { self.standing(settings, 0).len().max(1) }
+        if self.all_validated(settings) || self.study.draws > 1 { 1 } else { self.standing(settings, 0).len().max(1) }
     }
 
     /// The best of a draw, there and in the draws that did not choose it: the difference is what choosing on test data adds.
     fn flattery(&self, settings: &[usize]) -> Option<f64> {
-        if self.validated || settings.len() < 2 || self.study.draws < 2 {
+        if self.all_validated(settings) || settings.len() < 2 || self.study.draws < 2 {
             return None;
         }
         // What a setting is above the average setting of its draw, so that hard draws weigh no more than easy ones.

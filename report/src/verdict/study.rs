@@ -76,7 +76,8 @@ pub struct Score {
     pub draw: usize,
     /// Which client, below the length of [`Study::clients`].
     pub client: usize,
-    /// The metric on validation data, where there is any.
+    /// The metric on validation data; none where there are none, and where the method was fitted on them, as MeritFed fits its
+    /// weights: there they flatter it beside others.
     pub validation: Option<f64>,
     /// The metric on test data.
     pub test: f64,

@@ -105,6 +105,9 @@ impl Verdict {
             Choice::OtherDraws => " There are no validation data: the choice among settings saw the test data of the other draws.",
             Choice::TestRows => " There are no validation data: the choice among settings saw the test rows themselves, and tests count every setting that was tried.",
         });
+        if self.ways_by_test {
+            words.push_str(" Some way was fitted on validation data, which flatter it: between ways, clients choose on the test data of the other draws.");
+        }
         if matches!(self.choice, Choice::OtherDraws | Choice::TestRows) {
             words.push_str(&self.flattered());
         }

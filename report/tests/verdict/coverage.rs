@@ -129,7 +129,7 @@ fn false_findings(studies: u64) -> (f64, f64) {
     for seed in 0..studies {
         let verdict = judge(&nothing_to_find(seed));
         winners += f64::from(u8::from(verdict.winner().is_some()));
-        let joining = verdict.joining.unwrap();
+        let joining = verdict.joining.expect("somebody is alone and somebody is not");
         advised += (joining.clients.len() - joining.count(Advice::Unclear)) as f64;
         clients += joining.clients.len() as f64;
     }

@@ -146,3 +146,19 @@ fn who_serves_one_client_only_is_an_offer_to_it_and_no_rival_for_all() {
     assert_eq!(with, ["fedavg", "friends"]);
     assert!(verdict.excluded.iter().any(|out| out.who == "friends" && out.why == "serves 1 of 2 clients"));
 }
+
+#[test]
+fn who_was_fitted_on_validation_data_is_not_chosen_by_them() {
+    // Friends have no validation value that counts, and are worse on test data.
+    let noisy =
+        |base: f64| around(base, base).into_iter().map(|s| Score { test: s.test + 0.003 * base * s.draw as f64, ..s }).collect::<Vec<_>>();
+    let friends = noisy(0.6).into_iter().map(|score| Score { validation: None, ..score }).collect();
+    let all = vec![
+        contender("local", "own models", true, noisy(0.5)),
+        contender("fedavg", "fedavg", false, noisy(0.3)),
+        contender("meritfed-all", "friends", false, friends),
+    ];
+    let verdict = judge(&study(DRAWS, 4, all));
+    assert!(verdict.ways_by_test && verdict.grounds().contains("fitted on validation data"));
+    assert_eq!(verdict.joining.unwrap().clients[0].with, "fedavg");
+}
