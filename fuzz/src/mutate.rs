@@ -7,8 +7,30 @@ const LONGEST: usize = 900_000;
 
 /// Numbers at the edges of what programs count with.
 const EDGES: [&str; 24] = [
-    "0", "-0", "-1", "1", "2", "0.5", "255", "256", "65536", "1e6", "1000000000", "2147483647", "2147483648", "4294967295", "4294967296",
-    "9223372036854775807", "9223372036854775808", "18446744073709551615", "1e18", "1e300", "1e999", "-1e308", "nan", "inf",
+    "0",
+    "-0",
+    "-1",
+    "1",
+    "2",
+    "0.5",
+    "255",
+    "256",
+    "65536",
+    "1e6",
+    "1000000000",
+    "2147483647",
+    "2147483648",
+    "4294967295",
+    "4294967296",
+    "9223372036854775807",
+    "9223372036854775808",
+    "18446744073709551615",
+    "1e18",
+    "1e300",
+    "1e999",
+    "-1e308",
+    "nan",
+    "inf",
 ];
 
 /// One of the inputs, damaged in one place or a few. The first `head` bytes stay.
@@ -58,7 +80,8 @@ fn edit(bytes: &mut Vec<u8>, other: &[u8], words: &[String], dice: &mut Rng) {
             bytes.splice(place, EDGES[dice.below(EDGES.len())].bytes());
         }
         12 => {
-            let edge = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, u64::MAX >> 1, u64::MAX][dice.below(12)];
+            let edge =
+                [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, u64::MAX >> 1, u64::MAX][dice.below(12)];
             let width = [1, 2, 4, 8][dice.below(4)];
             let number = if dice.coin(0.5) { edge.to_le_bytes()[..width].to_vec() } else { edge.to_be_bytes()[8 - width..].to_vec() };
             if at + width <= bytes.len() {

@@ -58,7 +58,9 @@ fn simulation(document: &Document) -> Result<Simulation, motet::Error> {
 fn stop(text: &str) -> Option<Stopped> {
     let text = text.replace("seeds = [1, 2]", "seeds = [1]");
     let mut document = Document::parse("fuzz.toml", &text, "nowhere".into()).expect("a small experiment is one");
-    for (key, value) in [("run.checkpoint", serde_json::json!({"rounds": 1})), ("run.store", serde_json::json!({"kind": "disk", "memory": "0 B"}))] {
+    for (key, value) in
+        [("run.checkpoint", serde_json::json!({"rounds": 1})), ("run.store", serde_json::json!({"kind": "disk", "memory": "0 B"}))]
+    {
         document.assign(key, &value).expect("a key of every experiment");
     }
     let parent = tempfile::tempdir().expect("a temporary folder");
@@ -77,7 +79,15 @@ fn stop(text: &str) -> Option<Stopped> {
     for found in Checkpoints::new(&room.join("run")).find().ok()?.whole {
         files.push(Left { name: "run".into(), bytes: found.body, checkpoint: Some(found.number) });
     }
-    for name in ["resume/run/states", "resume/solves-0", "resume/finished.jsonl", "resume/experiment.json", "manifest.json", "rows.jsonl", "checksums.jsonl"] {
+    for name in [
+        "resume/run/states",
+        "resume/solves-0",
+        "resume/finished.jsonl",
+        "resume/experiment.json",
+        "manifest.json",
+        "rows.jsonl",
+        "checksums.jsonl",
+    ] {
         if let Ok(bytes) = fs::read(folder.join(name)) {
             files.push(Left { name: name.into(), bytes, checkpoint: None });
         }
@@ -92,7 +102,10 @@ impl Target for Checkpointed {
 
     fn corpus(&self) -> Vec<Vec<u8>> {
         let all = self.stopped().iter().enumerate();
-        all.flat_map(|(k, stopped)| stopped.files.iter().enumerate().map(move |(at, file)| [&[k as u8, at as u8][..], &file.bytes].concat())).collect()
+        all.flat_map(|(k, stopped)| {
+            stopped.files.iter().enumerate().map(move |(at, file)| [&[k as u8, at as u8][..], &file.bytes].concat())
+        })
+        .collect()
     }
 
     fn words(&self) -> Vec<String> {
@@ -131,4 +144,3 @@ fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
     }
     Ok(())
 }
-

@@ -31,7 +31,12 @@ impl Clone for Form {
 
 impl Form {
     fn new(name: &'static str, problem: Value, parts: Vec<Part>) -> Self {
-        Self { name, problem, parts, words: &["0", "-1", "nan", "inf", "1e300", "\n", ",", "\t", ";", "\"", "\0", "\u{feff}", "1,5", "2020-01-01"] }
+        Self {
+            name,
+            problem,
+            parts,
+            words: &["0", "-1", "nan", "inf", "1e300", "\n", ",", "\t", ";", "\"", "\0", "\u{feff}", "1,5", "2020-01-01"],
+        }
     }
 
     fn knowing(self, words: &'static [&'static str]) -> Self {
@@ -72,7 +77,11 @@ fn numbers() -> Vec<Form> {
             by_client(json!({"kind": "npz", "path": "a.npz"}), softmax()),
             vec![Part { name: "a.npz", bytes: array_of_numpy(), wrap: in_npz }, Part::plain("b.npz", in_npz(&array_of_numpy()))],
         ),
-        Form::new("npz-archive", by_client(json!({"kind": "npz", "path": "b.npz"}), softmax()), vec![Part::plain("b.npz", in_npz(&array_of_numpy()))]),
+        Form::new(
+            "npz-archive",
+            by_client(json!({"kind": "npz", "path": "b.npz"}), softmax()),
+            vec![Part::plain("b.npz", in_npz(&array_of_numpy()))],
+        ),
     ]
 }
 
@@ -84,7 +93,12 @@ fn array_of_numpy() -> Vec<u8> {
 fn in_npz(x: &[u8]) -> Vec<u8> {
     let y = npy("<i8", "(4,)", &[0i64, 2, 1, 2].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>());
     let names = "bob\0ann\0bob\0ann\0".chars().flat_map(|c| (c as u32).to_le_bytes()).collect::<Vec<_>>();
-    zipped(&[("x.npy", x.to_vec()), ("y.npy", y), ("client.npy", npy("<U4", "(4,)", &names)), ("part.npy", npy("|u1", "(4,)", &[0, 0, 2, 1]))])
+    zipped(&[
+        ("x.npy", x.to_vec()),
+        ("y.npy", y),
+        ("client.npy", npy("<U4", "(4,)", &names)),
+        ("part.npy", npy("|u1", "(4,)", &[0, 0, 2, 1])),
+    ])
 }
 
 fn tables() -> Vec<Form> {
@@ -96,13 +110,18 @@ fn tables() -> Vec<Form> {
     };
     let european = text.replace(',', ";").replace('.', ",");
     let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
-    let patient = "63.0,1.0,1.0,145.0,233.0,1.0,2.0,150.0,0.0,2.3,3.0,0.0,6.0,0\n67.0,1.0,4.0,160.0,286.0,0.0,2.0,108.0,1.0,1.5,2.0,?,3.0,2\n";
+    let patient =
+        "63.0,1.0,1.0,145.0,233.0,1.0,2.0,150.0,0.0,2.3,3.0,0.0,6.0,0\n67.0,1.0,4.0,160.0,286.0,0.0,2.0,108.0,1.0,1.5,2.0,?,3.0,2\n";
     vec![
         Form::new("table-csv", table("t.csv", json!({})), vec![Part::plain("t.csv", text)]),
         Form::new("table-tsv", table("t.tsv", json!({"categories": ["when"]})), vec![Part::plain("t.tsv", text.replace(',', "\t"))]),
         Form::new("table-european", table("t.csv", json!({})), vec![Part::plain("t.csv", european)]),
         Form::new("table-utf16", table("t.csv", json!({"encoding": "utf-16"})), vec![Part::plain("t.csv", wide)]),
-        Form::new("table-latin1", table("t.csv", json!({"encoding": "latin-1"})), vec![Part::plain("t.csv", text.replace("red", "gr\u{fc}n").chars().map(|c| c as u8).collect::<Vec<_>>())]),
+        Form::new(
+            "table-latin1",
+            table("t.csv", json!({"encoding": "latin-1"})),
+            vec![Part::plain("t.csv", text.replace("red", "gr\u{fc}n").chars().map(|c| c as u8).collect::<Vec<_>>())],
+        ),
         Form::new(
             "heart-disease",
             by_client(json!({"kind": "heart-disease", "hospitals": ["a", "b"]}), json!({"kind": "logistic", "l2": 0.1})),
@@ -196,15 +215,24 @@ fn exchange() -> Vec<Form> {
         Form::new("fedjax-arrays", tff_of(softmax()), vec![Part { name: "t.sqlite", bytes: arrays, wrap: in_fedjax }]),
         Form::new("fedjax-texts", tff_of(snippet_model.clone()), vec![Part { name: "t.sqlite", bytes: snippets, wrap: in_fedjax }]),
         Form::new("leaf-numbers", leaf(softmax()), vec![Part::plain("l.json", numbers)]),
-        Form::new("leaf-text", leaf(snippet_model), vec![Part::plain("l.json", r#"{"user_data": {"HAMLET": {"x": ["To b", "o be"], "y": ["e", "~"]}}}"#)]),
+        Form::new(
+            "leaf-text",
+            leaf(snippet_model),
+            vec![Part::plain("l.json", r#"{"user_data": {"HAMLET": {"x": ["To b", "o be"], "y": ["e", "~"]}}}"#)],
+        ),
         Form::new(
             "leaf-words",
             leaf(softmax()),
-            vec![Part::plain("l.json", r#"{"user_data": {"u": {"x": [["1", "d", "q", "u", "Good good day"], ["2", "d", "q", "u", "bad day"]], "y": [1, 0]}}}"#)],
+            vec![Part::plain(
+                "l.json",
+                r#"{"user_data": {"u": {"x": [["1", "d", "q", "u", "Good good day"], ["2", "d", "q", "u", "bad day"]], "y": [1, 0]}}}"#,
+            )],
         ),
     ]
     .into_iter()
-    .map(|form| form.knowing(&["\"users\"", "\"user_data\"", "\"x\":", "\"y\":", "[", "]", "{", "}", "null", "1e999", "\"\\ud800\"", "\"", ","]))
+    .map(|form| {
+        form.knowing(&["\"users\"", "\"user_data\"", "\"x\":", "\"y\":", "[", "]", "{", "}", "null", "1e999", "\"\\ud800\"", "\"", ","])
+    })
     .collect()
 }
 
@@ -243,7 +271,22 @@ fn plays() -> Vec<Form> {
         Form::new("plays-text", shakespeare("t.txt"), vec![Part::plain("t.txt", "A:\nOne\ntwo\n\nB:\nThree\n\nSILENT:\n\nA:\nFour\n")]),
     ]
     .into_iter()
-    .map(|form| form.knowing(&["<sp>", "</sp>", "<speaker long=\"", "<l>", "&amp;", "&#0;", "&#1114112;", "<!--", "<![CDATA[", "\"role\":", ":\n", "\n\n"]))
+    .map(|form| {
+        form.knowing(&[
+            "<sp>",
+            "</sp>",
+            "<speaker long=\"",
+            "<l>",
+            "&amp;",
+            "&#0;",
+            "&#1114112;",
+            "<!--",
+            "<![CDATA[",
+            "\"role\":",
+            ":\n",
+            "\n\n",
+        ])
+    })
     .collect()
 }
 
@@ -272,7 +315,8 @@ fn posts() -> Vec<Form> {
     };
     let bert = json!({"kind": "bert", "vocabulary": 8, "hidden": 4, "layers": 1, "heads": 2, "inner": 4});
     let word_lstm = json!({"kind": "word-lstm", "vocabulary": 8, "embedding": 2, "hidden": 2});
-    let markup: &[&str] = &["<row ", "/>", "Id=\"", "PostTypeId=\"1\"", "Body=\"", "&lt;", "&amp;", "&#x110000;", "Tags=\"&lt;a&gt;\"", "\"", "4294967296"];
+    let markup: &[&str] =
+        &["<row ", "/>", "Id=\"", "PostTypeId=\"1\"", "Body=\"", "&lt;", "&amp;", "&#x110000;", "Tags=\"&lt;a&gt;\"", "\"", "4294967296"];
     vec![
         Form::new("posts-bags", exchange("bag", json!({"kind": "tags"})), vec![Part::plain("P.xml", POSTS)]).knowing(markup),
         Form::new("posts-sentences", exchange("sentences", word_lstm), vec![Part::plain("P.xml", POSTS)]).knowing(markup),

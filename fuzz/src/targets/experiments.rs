@@ -84,12 +84,36 @@ impl Target for Experiments {
 
     fn words(&self) -> Vec<String> {
         let kinds = catalogue().sources().chain(catalogue().splits()).chain(catalogue().models()).chain(catalogue().compressors());
-        let mut words: Vec<String> = kinds.flat_map(|card| [card.name].into_iter().chain(card.parameters.names())).map(str::to_owned).collect();
+        let mut words: Vec<String> =
+            kinds.flat_map(|card| [card.name].into_iter().chain(card.parameters.names())).map(str::to_owned).collect();
         words.extend(catalogue().methods().flat_map(|card| [card.name].into_iter().chain(card.parameters.names())).map(str::to_owned));
         let written = [
-            "{ grid = [0, 1, 1e9] }", "{ per_client = [0.1, 0.2] }", "{ budget = { rounds = 5, eps = 1e-4 } }", "\"theory\"", "\"tune\"",
-            "\"validation\"", "{ clients = 2 }", "{ replacement = 3 }", "{ chance = 0.5 }", "{ epochs = 2 }", "\"all\"", "[[method]]", "[problem]",
-            "[run]", "[report]\ncsv = true\n", "= []", "= {}", "= true", "= \"\"", "= [[]]", "seeds = [1, 1]\n", "# ", "é", "\u{0}", "'''", "\"\"\"",
+            "{ grid = [0, 1, 1e9] }",
+            "{ per_client = [0.1, 0.2] }",
+            "{ budget = { rounds = 5, eps = 1e-4 } }",
+            "\"theory\"",
+            "\"tune\"",
+            "\"validation\"",
+            "{ clients = 2 }",
+            "{ replacement = 3 }",
+            "{ chance = 0.5 }",
+            "{ epochs = 2 }",
+            "\"all\"",
+            "[[method]]",
+            "[problem]",
+            "[run]",
+            "[report]\ncsv = true\n",
+            "= []",
+            "= {}",
+            "= true",
+            "= \"\"",
+            "= [[]]",
+            "seeds = [1, 1]\n",
+            "# ",
+            "é",
+            "\u{0}",
+            "'''",
+            "\"\"\"",
         ];
         words.extend(written.map(str::to_owned));
         words
@@ -167,7 +191,8 @@ impl Target for Settings {
     }
 
     fn corpus(&self) -> Vec<Vec<u8>> {
-        let all = ["run.rounds=50", "method[1].alpha=0.3", "method.alpha={ grid = [0.1, 0.2] }", "problem.holdout={ test = 0.2 }", "name=\"x\""];
+        let all =
+            ["run.rounds=50", "method[1].alpha=0.3", "method.alpha={ grid = [0.1, 0.2] }", "problem.holdout={ test = 0.2 }", "name=\"x\""];
         all.map(|text| text.as_bytes().to_vec()).to_vec()
     }
 

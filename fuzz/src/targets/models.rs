@@ -34,7 +34,8 @@ impl Predicted {
             let parent = tempfile::tempdir().expect("a temporary folder");
             let folder = parent.path().join("run");
             let document = Document::parse("models.toml", EXPERIMENT, "nowhere".into()).expect("an experiment");
-            let simulation = Simulation::on(Experiment::of(document.clone(), catalogue()).expect("an experiment"), pool()).expect("a problem");
+            let simulation =
+                Simulation::on(Experiment::of(document.clone(), catalogue()).expect("an experiment"), pool()).expect("a problem");
             let mut output = Folder::create(&folder, false, &document).expect("a new folder");
             simulation.run(&mut output).expect("it runs");
             let model = fs::read_dir(folder.join("models")).expect("models").next().expect("a model").expect("a file").path();

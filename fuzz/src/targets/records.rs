@@ -51,7 +51,8 @@ impl Recorded {
             let parent = tempfile::tempdir().expect("a temporary folder");
             let folder = parent.path().join("run");
             let document = Document::parse("records.toml", EXPERIMENT, "nowhere".into()).expect("an experiment");
-            let simulation = Simulation::on(Experiment::of(document.clone(), catalogue()).expect("an experiment"), pool()).expect("a problem");
+            let simulation =
+                Simulation::on(Experiment::of(document.clone(), catalogue()).expect("an experiment"), pool()).expect("a problem");
             let mut output = Folder::create(&folder, false, &document).expect("a new folder");
             simulation.run(&mut output).expect("it runs");
             let mut all = vec![];
@@ -77,8 +78,23 @@ impl Target for Recorded {
 
     fn words(&self) -> Vec<String> {
         let words = [
-            "\"nan\"", "\"inf\"", "\"-inf\"", "null", "\"run\":", "\"round\":", "\"metrics\":", "\"loss\":", "\"seed\":", "\"label\":", "\"alpha\":",
-            "<script>", "\\u0000", "[]", "{}", "1e308", "\"format\":",
+            "\"nan\"",
+            "\"inf\"",
+            "\"-inf\"",
+            "null",
+            "\"run\":",
+            "\"round\":",
+            "\"metrics\":",
+            "\"loss\":",
+            "\"seed\":",
+            "\"label\":",
+            "\"alpha\":",
+            "<script>",
+            "\\u0000",
+            "[]",
+            "{}",
+            "1e308",
+            "\"format\":",
         ];
         words.map(str::to_owned).to_vec()
     }
