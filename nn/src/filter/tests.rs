@@ -18,6 +18,8 @@ struct Case {
     dy: Vec<f64>,
 }
 
+/// Where a number of an image comes from.
+type Number = fn(&mut Rng) -> f64;
 /// y, dx and dw.
 type Results = [Vec<f64>; 3];
 
@@ -175,7 +177,7 @@ fn filtering_is_a_convolution_whatever_the_shape() {
 fn errors_stay_below_a_fifty_thousandth_of_the_largest_number() {
     for (size, image, channels) in [(3, [16, 16], [64, 32]), (3, [4, 4], [512, 16]), (5, [14, 14], [32, 64])] {
         let sizes = sizes(size, size / 2, image, channels);
-        let bad: [(&str, fn(&mut Rng) -> f64); 5] = [
+        let bad: [(&str, Number); 5] = [
             ("normal", |rng| rng.normal()),
             ("a large mean, a tiny variance", |rng| 1000.0 + 1e-3 * rng.normal()),
             ("mostly zeros", |rng| if rng.unit() < 0.95 { 0.0 } else { rng.normal() }),
