@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use motet_conformance::{
-    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryRound, JudgesTheUnseen, ProbesChangeNothing, SeedDecides,
+    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryRound, JudgesTheUnseen, LateAsksChangeNothing,
+    ProbesChangeNothing, SeedDecides,
     SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds, parameters_are_described, reads_as_its_card_says, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
@@ -30,6 +31,11 @@ fn rows_are_equal_on_all_fleets_and_stores() {
 #[test]
 fn asking_twice_in_a_slot_is_asking_once() {
     keeps(AskingTwiceIsAskingOnce);
+}
+
+#[test]
+fn asks_that_come_late_twice_or_out_of_order_change_nothing() {
+    keeps(LateAsksChangeNothing);
 }
 
 #[test]
