@@ -17,11 +17,12 @@ const TABLE: &[(&str, &[&str])] = &[
     ("records", &["core"]),
     ("problems", &["core", "nn", "records", "runtime"]),
     ("runtime", &["core"]),
+    ("link", &["core", "runtime"]),
     ("report", &["core", "records"]),
     ("theory", &[]),
     ("motet", &["core", "methods", "nn", "problems", "records", "runtime", "report", "theory"]),
     ("cli", &["motet"]),
-    ("conformance", &["core", "methods", "nn", "problems", "records", "runtime", "report", "motet"]),
+    ("conformance", &["core", "methods", "nn", "problems", "records", "runtime", "report", "link", "motet"]),
 ];
 
 /// What the pure crates may take from outside: serialisation, errors and a counter-based generator.
