@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use motet_conformance::{
-    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryRound, JudgesTheUnseen, LateAsksChangeNothing,
-    ProbesChangeNothing, SeedDecides,
-    SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds, parameters_are_described, reads_as_its_card_says, uncited_lines,
+    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, EqualOverTheNetwork, Everywhere, GoesOnFromEveryRound, JudgesTheUnseen,
+    LateAsksChangeNothing, ProbesChangeNothing, SeedDecides, SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds,
+    parameters_are_described, reads_as_its_card_says, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
 
@@ -36,6 +36,11 @@ fn asking_twice_in_a_slot_is_asking_once() {
 #[test]
 fn asks_that_come_late_twice_or_out_of_order_change_nothing() {
     keeps(LateAsksChangeNothing);
+}
+
+#[test]
+fn a_network_that_loses_messages_and_machines_gives_the_same_bits() {
+    keeps(EqualOverTheNetwork);
 }
 
 #[test]

@@ -288,8 +288,11 @@ impl World {
                 let operation = self.below(4) as u32;
                 self.members[client].disk.kill_at(operation);
             }
-            if self.chance(0.0005) && self.members[client].agent.take().is_some() {
+            if self.chance(0.0005)
+                && let Some(agent) = self.members[client].agent.take()
+            {
                 self.seen.agent_kills += 1;
+                self.seen.late += agent.late();
                 self.members[client].back_at = self.clock + self.below(300);
             }
         }
