@@ -5,11 +5,15 @@ mod derivatives;
 mod exchange_files;
 mod features;
 mod files;
+// Not every set of features reads every form.
+#[allow(dead_code)]
+mod forms;
 mod formulas;
 mod given;
 // It writes files of every form.
 #[cfg(all(feature = "images", feature = "sqlite", feature = "text"))]
 mod hostile_files;
+mod identity;
 #[cfg(feature = "images")]
 mod image_files;
 mod libsvm;
