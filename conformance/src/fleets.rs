@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Adding, Answer, ClientId, Fleet, Host, LastReplies, Outcome, Plan, Probe, Received, Roster, Score, Seed, Slot, Study, Wave,
-    Wire, sum_by_exchange,
+    Abort, Adding, Answer, ClientId, Fleet, Host, LastReplies, Outcome, Plan, Probe, Received, Roster, Score, Seed, Silence, Slot, Study,
+    Wave, Wire, sum_by_exchange,
 };
 use motet_runtime::{Bytes, Frozen, Inline, Lossy, Memory, Pool, Threads};
 
@@ -86,15 +86,15 @@ impl<A: Study> Fleet<A> for Stutter<A> {
         for (k, &id) in wave.to.iter().enumerate() {
             let ask = || self.host.answer(id, slot, wave.heard.of(id), wave.asks.at(k));
             let (first, again) = (ask()?, ask()?);
-            let bytes = |answer: &Option<Answer<A::Reply>>| {
+            let bytes = |answer: &Result<Answer<A::Reply>, Silence>| {
                 let mut bytes = vec![];
-                answer.encode(&mut bytes);
+                answer.as_ref().ok().cloned().encode(&mut bytes);
                 bytes
             };
             if bytes(&first) != bytes(&again) {
                 return Err(Abort::Protocol { client: id.0, reason: "two replies in one slot differ".into() });
             }
-            if let Some(answer) = again {
+            if let Ok(answer) = again {
                 each(id, Ok(answer));
             }
         }

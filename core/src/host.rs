@@ -1,8 +1,9 @@
 //! Serves one client at a time, wherever it runs: the only place where client code is called.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering as Memory};
 
 use crate::algorithm::{Algorithm, ClientId};
 use crate::fleet::{Answer, Probe, ProbeRequest, Roster, Score};
@@ -114,12 +115,29 @@ impl<S> ClientVersions<S> {
         self.versions.iter().rev().find(|v| v.slot == heard)
     }
 
-    /// Forgets every version but the named one once a new attempt opens. Forgets nothing if that one is
-    /// not here: an ask that comes late or twice must not cost the client its state.
-    fn open(&mut self, slot: Slot, heard: Option<Slot>) {
-        let current = |v: &Version<S>| v.slot.is_some_and(|s| (s.round, s.attempt) == (slot.round, slot.attempt));
-        if self.find(heard).is_some() && !self.versions.iter().any(current) {
-            self.versions.retain(|v| v.slot == heard);
+    /// Forgets every version but the named one once a new attempt opens. Forgets nothing if that one is not here, or if
+    /// the attempt is older than one that was answered already: an ask that comes late or twice must not cost the client
+    /// its state.
+    fn open(&mut self, slot: Slot, heard: Option<Slot>) -> Result<(), Silence> {
+        if self.find(heard).is_none() {
+            return Err(Silence::Lost);
+        }
+        let attempt = |slot: Slot| (slot.round, slot.attempt);
+        let newest = self.versions.iter().filter_map(|v| v.slot).map(attempt).max();
+        match newest.cmp(&Some(attempt(slot))) {
+            Ordering::Greater => Err(Silence::Late),
+            Ordering::Equal => Ok(()),
+            Ordering::Less => {
+                self.versions.retain(|v| v.slot == heard);
+                Ok(())
+            }
+        }
+    }
+
+    /// Forgets every version after the named one, if that one is here.
+    fn rewind(&mut self, heard: Option<Slot>) {
+        if self.find(heard).is_some() {
+            self.versions.retain(|v| v.slot <= heard);
         }
     }
 
@@ -147,6 +165,17 @@ impl<S: Wire> Wire for ClientVersions<S> {
         let versions = Vec::decode(from)?;
         Ok(Self { versions, entry: Work { gradients: u64::decode(from)?, values: u64::decode(from)? } })
     }
+}
+
+/// Why a client that was asked has no answer. Its state is as it was before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Silence {
+    /// It no longer has the version that the server names, and says so rather than guess.
+    #[error("the version of its state that is named is not there")]
+    Lost,
+    /// It has answered in a newer attempt already.
+    #[error("a newer ask has been answered")]
+    Late,
 }
 
 /// Serves clients: takes their state, runs their half of an exchange, puts the state back.
@@ -193,21 +222,30 @@ impl<A: Algorithm> Host<A> {
         self.population.roster()
     }
 
-    /// The client's half of an exchange. `None`: the client no longer has the version the server
-    /// names, and says so rather than guess.
-    pub fn answer(&self, id: ClientId, slot: Slot, heard: Option<Slot>, ask: &A::Ask) -> Result<Option<Answer<A::Reply>>, StoreError> {
+    /// The client's half of an exchange, or why the client says nothing and stays as it is.
+    pub fn answer(
+        &self,
+        id: ClientId,
+        slot: Slot,
+        heard: Option<Slot>,
+        ask: &A::Ask,
+    ) -> Result<Result<Answer<A::Reply>, Silence>, StoreError> {
         let shard = self.population.shard(id);
         if Self::stateless(&shard) {
-            return Ok(Some(self.answer_afresh(id, &shard, slot, heard, ask)));
+            return Ok(Ok(self.answer_afresh(id, &shard, slot, heard, ask)));
         }
         let mut kept = match self.store.take(id)? {
             Some(kept) => kept,
             None => self.enter(id, &shard),
         };
-        kept.open(slot, heard);
-        let Some(Version { state, buffers, .. }) = kept.find(heard) else {
-            self.store.put(id, kept)?;
-            return Ok(None);
+        let opened = kept.open(slot, heard);
+        let named = opened.and_then(|()| kept.find(heard).ok_or(Silence::Lost));
+        let Version { state, buffers, .. } = match named {
+            Ok(version) => version,
+            Err(silence) => {
+                self.store.put(id, kept)?;
+                return Ok(Err(silence));
+            }
         };
         let (mut state, mut buffers) = (state.clone(), buffers.clone());
         let mut site = self.site(id, &shard, self.seed.client(slot, id), &mut buffers, Some(self.seed.noise(slot, id)));
@@ -217,11 +255,21 @@ impl<A: Algorithm> Host<A> {
             work += kept.entry;
         }
         if state.bytes() >= LARGE {
-            self.large.store(true, Ordering::Relaxed);
+            self.large.store(true, Memory::Relaxed);
         }
         kept.keep(Version { slot: Some(slot), state, buffers });
         self.store.put(id, kept)?;
-        Ok(Some(Answer::new(reply, work)))
+        Ok(Ok(Answer::new(reply, work)))
+    }
+
+    /// The server has begun again where it last was sure, and will play some of the past once more: what this client answered
+    /// after the version named never happened. Without this, the asks that are repeated would come too late.
+    pub fn rewind(&self, id: ClientId, heard: Option<Slot>) -> Result<(), StoreError> {
+        if let Some(mut kept) = self.store.take(id)? {
+            kept.rewind(heard);
+            self.store.put(id, kept)?;
+        }
+        Ok(())
     }
 
     /// A client that keeps nothing needs no store and no versions: every state it ever had is equal.
@@ -250,7 +298,7 @@ impl<A: Algorithm> Host<A> {
     /// Forgets every version of a client's state but the one named, if states are large: small ones are forgotten when
     /// the client is next asked, which costs nothing extra.
     pub fn settle(&self, id: ClientId, heard: Option<Slot>) -> Result<(), StoreError> {
-        if !self.large.load(Ordering::Relaxed) {
+        if !self.large.load(Memory::Relaxed) {
             return Ok(());
         }
         if let Some(mut kept) = self.store.take(id)? {

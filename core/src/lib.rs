@@ -90,7 +90,7 @@ pub use card::{Card, Documented, Parameter, Parameters};
 pub use cohort::Cohort;
 pub use fit::{Misfit, ModelShape, ReplyError, whole};
 pub use fleet::{Answer, Asks, Fleet, LastReplies, LastRepliesReader, Probe, ProbeRequest, Received, Roster, Score, Wave};
-pub use host::{ClientVersions, Evaluator, Host, Population, Shard};
+pub use host::{ClientVersions, Evaluator, Host, Population, Shard, Silence};
 pub use kind::{AnyKind, Chosen, Kind, Kinds};
 pub use ledger::{Direction, Entry, Ledger, Traffic};
 pub use memo::{Archive, Memo};

@@ -18,12 +18,13 @@ const TABLE: &[(&str, &[&str])] = &[
     ("records", &["core", "files"]),
     ("problems", &["core", "files", "nn", "records", "runtime"]),
     ("runtime", &["core", "files"]),
+    ("link", &["core", "runtime"]),
     ("report", &["core", "records"]),
     ("theory", &[]),
     ("motet", &["core", "files", "methods", "nn", "problems", "records", "runtime", "report", "theory"]),
     ("cli", &["motet"]),
     ("fuzz", &["motet"]),
-    ("conformance", &["core", "methods", "nn", "problems", "records", "runtime", "report", "motet"]),
+    ("conformance", &["core", "methods", "nn", "problems", "records", "runtime", "report", "link", "motet"]),
 ];
 
 /// What the pure crates may take from outside: serialisation, errors and a counter-based generator.

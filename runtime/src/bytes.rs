@@ -49,7 +49,7 @@ impl<A: Algorithm> Fleet<A> for Bytes<A> {
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         for (k, &id) in wave.to.iter().enumerate() {
             let ask = carry(wave.asks.at(k), id)?;
-            if let Some(answer) = self.host.answer(id, slot, wave.heard.of(id), &ask)? {
+            if let Ok(answer) = self.host.answer(id, slot, wave.heard.of(id), &ask)? {
                 each(id, whole(&sent(&answer, id)?));
             }
         }

@@ -32,7 +32,7 @@ impl<A: Algorithm> Fleet<A> for Inline<A> {
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         let mut heard = wave.heard.reader();
         for (k, &id) in wave.to.iter().enumerate() {
-            if let Some(answer) = self.host.answer(id, slot, heard.of(id), wave.asks.at(k))? {
+            if let Ok(answer) = self.host.answer(id, slot, heard.of(id), wave.asks.at(k))? {
                 each(id, Ok(answer));
             }
         }

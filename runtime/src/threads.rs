@@ -59,7 +59,7 @@ impl<A: Algorithm> Fleet<A> for Threads<A> {
             host.answer(id, slot, heard, ask)
         };
         self.pool.scatter(wave.to.len(), answer, |k, result| match result {
-            Ok(Some(answer)) if failed.is_none() => each(wave.to[k], Ok(answer)),
+            Ok(Ok(answer)) if failed.is_none() => each(wave.to[k], Ok(answer)),
             Ok(_) => {}
             Err(error) => failed = failed.take().or(Some(error)),
         });

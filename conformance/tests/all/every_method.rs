@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use motet_conformance::{
-    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, Everywhere, GoesOnFromEveryRound, JudgesTheUnseen, ProbesChangeNothing, SeedDecides,
-    SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds, is_right_on_average, one_dimension, parameters_are_described,
-    reads_as_its_card_says, uncited_lines,
+    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, EqualOverTheNetwork, Everywhere, GoesOnFromEveryRound, JudgesTheUnseen,
+    LateAsksChangeNothing, ProbesChangeNothing, SeedDecides, SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds,
+    is_right_on_average, one_dimension, parameters_are_described, reads_as_its_card_says, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
 use serde_json::json;
@@ -32,6 +32,16 @@ fn rows_are_equal_on_all_fleets_and_stores() {
 #[test]
 fn asking_twice_in_a_slot_is_asking_once() {
     keeps(AskingTwiceIsAskingOnce);
+}
+
+#[test]
+fn asks_that_come_late_twice_or_out_of_order_change_nothing() {
+    keeps(LateAsksChangeNothing);
+}
+
+#[test]
+fn a_network_that_loses_messages_and_machines_gives_the_same_bits() {
+    keeps(EqualOverTheNetwork);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use motet_core::{
     Abort, Adding, AfterRound, Algorithm, Checkpointer, ClientId, ClientVersions, Deployment, Fleet, Host, LastReplies, Memo, Misfit,
-    ModelShape, Outcome, Plan, Population, Probe, Received, Roster, Round, Row, RunState, Sampling, Score, Seed, Shard, Site, Slot, Store,
-    Study, Trained, Vector, Wave, Wire, WireError, message, sum_by_exchange, train, train_from, whole,
+    ModelShape, Outcome, Plan, Population, Probe, Received, Roster, Round, Row, RunState, Sampling, Score, Seed, Shard, Silence, Site,
+    Slot, Store, Study, Trained, Vector, Wave, Wire, WireError, message, sum_by_exchange, train, train_from, whole,
 };
 use motet_problems::synthetic::formula::q2;
 use motet_runtime::{Frozen, Inline, Lossy, Memory};
@@ -131,7 +131,7 @@ fn a_client_that_lost_the_version_named_stays_silent() {
     let slot = |round| Slot { round, attempt: 0, exchange: 0 };
     for store in stores() {
         let host = host(&Arc::new(Tally { required: false }), &store);
-        let answers = |at: u64, heard: Option<Slot>| host.answer(ClientId(3), slot(at), heard, &Add { amount: 1.0 }).unwrap().is_some();
+        let answers = |at: u64, heard: Option<Slot>| host.answer(ClientId(3), slot(at), heard, &Add { amount: 1.0 }).unwrap().is_ok();
         assert!(answers(1, None));
         assert!(answers(2, Some(slot(1))));
         assert!(!answers(3, None), "what came before round 1 was forgotten when round 2 opened");
@@ -149,10 +149,42 @@ fn a_late_ask_does_not_cost_a_client_its_state() {
         answer(2, Some(slot(1))).unwrap();
         let third = answer(3, Some(slot(2))).unwrap().reply.delta;
         // The ask of round 1 arrives once more, naming what was forgotten since.
-        assert!(answer(1, None).is_none());
+        assert_eq!(answer(1, None).err(), Some(Silence::Lost));
         let again = answer(3, Some(slot(2))).expect("the version that the server names is still there").reply.delta;
         assert_eq!(third, again);
-        assert!(answer(4, Some(slot(3))).is_some());
+        assert!(answer(4, Some(slot(3))).is_ok());
+    }
+}
+
+#[test]
+fn an_ask_of_an_attempt_given_up_comes_too_late_and_changes_nothing() {
+    let slot = |round, attempt| Slot { round, attempt, exchange: 0 };
+    for store in stores() {
+        let host = host(&Arc::new(Tally { required: false }), &store);
+        let answer = |at: Slot, heard: Option<Slot>| host.answer(ClientId(3), at, heard, &Add { amount: 1.0 }).unwrap();
+        answer(slot(1, 0), None).unwrap();
+        answer(slot(2, 1), Some(slot(1, 0))).unwrap();
+        // The version that it names is still there: to open this attempt would forget what the newer one left.
+        assert_eq!(answer(slot(2, 0), Some(slot(1, 0))).err(), Some(Silence::Late));
+        assert!(answer(slot(3, 0), Some(slot(2, 1))).is_ok());
+    }
+}
+
+#[test]
+fn a_server_that_begins_again_may_ask_the_past_once_more() {
+    let slot = |round, attempt| Slot { round, attempt, exchange: 0 };
+    for store in stores() {
+        let host = host(&Arc::new(Tally { required: false }), &store);
+        let answer = |at: Slot, heard: Option<Slot>| host.answer(ClientId(3), at, heard, &Add { amount: 1.0 }).unwrap();
+        answer(slot(1, 0), None).unwrap();
+        let first = answer(slot(2, 0), Some(slot(1, 0))).unwrap().reply.delta;
+        answer(slot(2, 1), Some(slot(1, 0))).unwrap();
+        assert_eq!(answer(slot(2, 0), Some(slot(1, 0))).err(), Some(Silence::Late));
+        host.rewind(ClientId(3), Some(slot(1, 0))).unwrap();
+        assert_eq!(answer(slot(2, 0), Some(slot(1, 0))).unwrap().reply.delta, first);
+        // Rewinding to what was never answered forgets nothing.
+        host.rewind(ClientId(3), Some(slot(9, 0))).unwrap();
+        assert!(answer(slot(3, 0), Some(slot(2, 0))).is_ok());
     }
 }
 

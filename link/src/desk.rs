@@ -1,0 +1,461 @@
+//! The coordinator's side of the network, as a state machine: calls in, responses out, and no sockets, threads or clocks.
+//!
+//! Each client has a seat with at most one open task. A task stays open until its reply is here, its deadline has passed or
+//! the fleet closes it; whoever comes back is given the same task again.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use motet_core::Slot;
+
+use crate::call::{Call, PROTOCOL, Request, Response, Session, TaskHead, TaskNumber};
+use crate::digest::{Digest, Payload, bytes_of};
+use crate::event::{Event, Events};
+use crate::limits::Limits;
+use crate::spool::{ReplyKey, Spool};
+
+/// What a client is asked, as the fleet says it.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Is this a probe, which changes nothing?
+    pub is_probe: bool,
+    /// The place in the run.
+    pub slot: Slot,
+    /// The version of its state that the client resumes from.
+    pub heard: Option<Slot>,
+    /// The bytes, shared by all who are asked the same.
+    pub body: Arc<Body>,
+    /// Longer replies are refused.
+    pub longest_reply: u64,
+    /// When nobody waits any more.
+    pub until: Option<Duration>,
+}
+
+/// The bytes of an ask with their SHA-256, computed once.
+#[derive(Debug)]
+pub struct Body {
+    bytes: Vec<u8>,
+    hash: Digest,
+}
+
+impl Body {
+    /// These bytes.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        let hash = Digest::of(&bytes);
+        Self { bytes, hash }
+    }
+}
+
+/// How far a task is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Nothing final was heard.
+    Waiting,
+    /// The reply is here.
+    Answered,
+    /// The client no longer has the version that was named.
+    Lost,
+    /// The client will not do it, or is no longer listened to; the reason.
+    Declined(String),
+    /// There is no such task: its deadline has passed, or it was closed.
+    Closed,
+}
+
+/// Tasks, leases and replies of one run.
+pub struct Desk {
+    run: Digest,
+    start: u32,
+    tasks: u32,
+    limits: Limits,
+    seats: BTreeMap<u32, Seat>,
+    spool: Box<dyn Spool>,
+    events: Events,
+    over: bool,
+}
+
+#[derive(Default)]
+struct Seat {
+    session: Session,
+    /// Until when the client counts as there.
+    lease: Option<Duration>,
+    /// Did it call since the coordinator was started?
+    seen: bool,
+    strikes: u32,
+    revoked: bool,
+    task: Option<Open>,
+}
+
+struct Open {
+    head: TaskHead,
+    ask: Ask,
+    key: ReplyKey,
+    stage: Stage,
+}
+
+enum Stage {
+    Asked,
+    Uploading(Upload),
+    Done(Progress),
+}
+
+#[derive(Clone, Copy)]
+struct Upload {
+    length: u64,
+    hash: Digest,
+    /// How many bytes are here.
+    received: u64,
+    /// Did all of them come in this life of the coordinator? What it found may have been damaged meanwhile.
+    from_the_first: bool,
+    /// When the last piece came.
+    grew: Duration,
+}
+
+impl Desk {
+    /// A desk for these clients. `start` is how often this coordinator has been started for the run, this time included: a number
+    /// that must be durable before the first call is answered. Everyone counts as there for one lease: after a restart they
+    /// are still at work.
+    pub fn new(
+        run: Digest,
+        start: u32,
+        clients: impl IntoIterator<Item = u32>,
+        spool: Box<dyn Spool>,
+        limits: Limits,
+        now: Duration,
+    ) -> Self {
+        let seat = || Seat { lease: Some(now + limits.lease), ..Seat::default() };
+        let seats = clients.into_iter().map(|client| (client, seat())).collect();
+        Self { run, start, tasks: 0, limits, seats, spool, events: Events::default(), over: false }
+    }
+
+    /// Answers one call. Who the client is was seen to by the transport, and nothing in the call can change it.
+    pub fn handle(&mut self, client: u32, call: Call, now: Duration) -> Response {
+        if call.protocol != PROTOCOL {
+            return Response::OtherProtocol { speaks: PROTOCOL };
+        }
+        self.expire(now);
+        let Some(seat) = self.seats.get_mut(&client).filter(|seat| !seat.revoked) else {
+            return Response::Refused { reason: "this client is not on the roster".into() };
+        };
+        if seat.strikes >= self.limits.strikes {
+            return Response::Refused { reason: format!("this client broke the protocol {} times", seat.strikes) };
+        }
+        if call.session < seat.session {
+            return Response::Displaced {};
+        }
+        seat.session = call.session;
+        if call.run != self.run {
+            return Response::OtherRun { run: self.run };
+        }
+        if !seat.seen || seat.lease.is_none() {
+            self.events.push(client, Event::Joined);
+        }
+        (seat.seen, seat.lease) = (true, Some(now + self.limits.lease));
+        if self.over {
+            return Response::Over {};
+        }
+        match call.request {
+            Request::Poll { newest } if newest.start > self.start => {
+                self.events.push(client, Event::KnowsLaterStart { start: newest.start });
+                Response::OlderStart { start: self.start }
+            }
+            Request::Poll { .. } => self.poll(client, now),
+            Request::Fetch { task, offset } => self.fetch(client, task, offset),
+            Request::Offer { task, length, hash, whole } => self.offer(client, task, (length, hash), whole.0, now),
+            Request::Piece { task, offset, bytes } => self.piece(client, task, offset, &bytes.0, now),
+            Request::Lost { task } => self.conclude(client, task, Progress::Lost),
+            Request::Decline { task, reason } => self.conclude(client, task, Progress::Declined(shortened(reason))),
+            Request::Bye { reason } => {
+                seat.lease = None;
+                self.events.push(client, Event::Left { reason: shortened(reason) });
+                Response::Over {}
+            }
+        }
+    }
+
+    fn poll(&mut self, client: u32, now: Duration) -> Response {
+        let open = self.seats.get(&client).and_then(|seat| seat.task.as_ref());
+        match open.filter(|open| !matches!(open.stage, Stage::Done(_))) {
+            None => Response::Nothing {},
+            Some(Open { head, ask, .. }) => {
+                let left = ask.until.map(|until| until.saturating_sub(now).as_millis() as u64);
+                let whole = (ask.body.bytes.len() <= self.limits.piece).then(|| Payload(ask.body.bytes.clone()));
+                Response::Task { head: TaskHead { milliseconds_left: left, ..*head }, whole }
+            }
+        }
+    }
+
+    fn fetch(&mut self, client: u32, task: TaskNumber, offset: u64) -> Response {
+        let piece = self.limits.piece;
+        let Some(open) = self.open(client, task) else { return Response::Closed { task } };
+        let rest = usize::try_from(offset).ok().and_then(|offset| open.ask.body.bytes.get(offset..));
+        let Some(rest) = rest else { return self.strike(client, "an ask was fetched from behind its end") };
+        let bytes = Payload(rest[..rest.len().min(piece)].to_vec());
+        Response::Piece { task, offset, bytes }
+    }
+
+    fn offer(&mut self, client: u32, task: TaskNumber, (length, hash): (u64, Digest), whole: Vec<u8>, now: Duration) -> Response {
+        let uploads = self.uploads(client, now);
+        let limits = self.limits;
+        let Some(open) = self.seats.get_mut(&client).and_then(|seat| seat.task.as_mut()).filter(|open| open.head.number == task) else {
+            self.events.push(client, Event::Late { task });
+            return Response::Closed { task };
+        };
+        if matches!(open.stage, Stage::Done(_)) {
+            return Response::HaveIt { task };
+        }
+        let most = open.head.longest_reply;
+        if length > most {
+            open.stage = Stage::Done(Progress::Declined(format!("a reply of {length} bytes, where at most {most} are taken")));
+            self.count_strike(client, "a reply was too long");
+            return Response::TooLong { task, most };
+        }
+        if length <= limits.piece as u64 {
+            return self.take_whole(client, task, (length, hash), &whole);
+        }
+        if !whole.is_empty() {
+            return self.strike(client, "a long reply did not come in pieces");
+        }
+        if let Stage::Uploading(upload) = open.stage
+            && (upload.length, upload.hash) == (length, hash)
+        {
+            return Response::SendFrom { task, offset: upload.received };
+        }
+        if uploads >= limits.uploads {
+            return Response::Later { milliseconds: 100 + 50 * u64::from(client % 8) };
+        }
+        let received = match self.spool.part(&open.key) {
+            Ok(part) if part < length => part,
+            Ok(_) => 0,
+            Err(_) => return Response::Full {},
+        };
+        open.stage = Stage::Uploading(Upload { length, hash, received, from_the_first: received == 0, grew: now });
+        Response::SendFrom { task, offset: received }
+    }
+
+    fn take_whole(&mut self, client: u32, task: TaskNumber, (length, hash): (u64, Digest), whole: &[u8]) -> Response {
+        if whole.len() as u64 != length || Digest::of(whole) != hash {
+            return self.strike(client, "a reply is not the one that was announced");
+        }
+        let Some(open) = self.open(client, task) else { return Response::Closed { task } };
+        let key = open.key;
+        let kept = self.spool.append(&key, 0, whole).and_then(|()| self.spool.finish(&key, hash));
+        self.finished(client, task, kept, true)
+    }
+
+    fn piece(&mut self, client: u32, task: TaskNumber, offset: u64, bytes: &[u8], now: Duration) -> Response {
+        let piece = self.limits.piece;
+        let Some(open) = self.seats.get_mut(&client).and_then(|seat| seat.task.as_mut()).filter(|open| open.head.number == task) else {
+            return Response::Closed { task };
+        };
+        let upload = match &mut open.stage {
+            Stage::Done(_) => return Response::HaveIt { task },
+            // Offers come first: after a restart they must come again.
+            Stage::Asked => return Response::Closed { task },
+            Stage::Uploading(upload) => upload,
+        };
+        if offset != upload.received {
+            return Response::SendFrom { task, offset: upload.received };
+        }
+        let end = upload.received + bytes.len() as u64;
+        if bytes.is_empty() || bytes.len() > piece || end > upload.length {
+            return self.strike(client, "a piece of a reply is too long or empty");
+        }
+        if self.spool.append(&open.key, offset, bytes).is_err() {
+            return Response::Full {};
+        }
+        (upload.received, upload.grew) = (end, now);
+        if end < upload.length {
+            return Response::SendFrom { task, offset: end };
+        }
+        let (key, announced, honest) = (open.key, upload.hash, !upload.from_the_first);
+        let kept = self.spool.finish(&key, announced);
+        self.finished(client, task, kept, !honest)
+    }
+
+    /// A reply is all here. If it is not the announced one, it is sent again; that is the client's fault if all of it came from there.
+    fn finished(&mut self, client: u32, task: TaskNumber, kept: io::Result<bool>, its_own: bool) -> Response {
+        match kept {
+            Err(_) => return Response::Full {},
+            Ok(true) => return self.conclude(client, task, Progress::Answered),
+            Ok(false) => {}
+        }
+        if let Some(open) = self.open(client, task) {
+            open.stage = Stage::Asked;
+        }
+        if its_own {
+            self.count_strike(client, "a reply is not the one that was announced");
+        }
+        Response::Closed { task }
+    }
+
+    fn conclude(&mut self, client: u32, task: TaskNumber, progress: Progress) -> Response {
+        let Some(open) = self.seats.get_mut(&client).and_then(|seat| seat.task.as_mut()).filter(|open| open.head.number == task) else {
+            return Response::Closed { task };
+        };
+        if !matches!(open.stage, Stage::Done(_)) {
+            match &progress {
+                Progress::Lost => self.events.push(client, Event::Lost { task }),
+                Progress::Declined(reason) => self.events.push(client, Event::Declined { reason: reason.clone() }),
+                _ => {}
+            }
+            open.stage = Stage::Done(progress);
+        }
+        Response::HaveIt { task }
+    }
+
+    fn strike(&mut self, client: u32, reason: &str) -> Response {
+        self.count_strike(client, reason);
+        Response::Refused { reason: reason.into() }
+    }
+
+    fn count_strike(&mut self, client: u32, reason: &str) {
+        self.events.push(client, Event::Struck { reason: reason.into() });
+        let Some(seat) = self.seats.get_mut(&client) else { return };
+        seat.strikes += 1;
+        if let (Some(open), true) = (&mut seat.task, seat.strikes >= self.limits.strikes) {
+            open.stage = Stage::Done(Progress::Declined(reason.into()));
+        }
+    }
+
+    /// The open task of this number, unless it is done.
+    fn open(&mut self, client: u32, task: TaskNumber) -> Option<&mut Open> {
+        let open = self.seats.get_mut(&client)?.task.as_mut()?;
+        (open.head.number == task && !matches!(open.stage, Stage::Done(_))).then_some(open)
+    }
+
+    /// How many others are sending long replies.
+    fn uploads(&self, but: u32, now: Duration) -> usize {
+        let sends = |seat: &Seat| match &seat.task {
+            Some(Open { stage: Stage::Uploading(upload), .. }) => upload.grew + self.limits.stalled > now,
+            _ => false,
+        };
+        self.seats.iter().filter(|(client, seat)| **client != but && sends(seat)).count()
+    }
+
+    /// Lets leases and tasks go whose time is over.
+    pub fn expire(&mut self, now: Duration) {
+        for (&client, seat) in &mut self.seats {
+            if seat.lease.is_some_and(|until| until <= now) {
+                seat.lease = None;
+                self.events.push(client, Event::Left { reason: "nothing was heard for the length of a lease".into() });
+            }
+            if let Some(open) = &seat.task
+                && open.ask.until.is_some_and(|until| until <= now)
+                && !matches!(open.stage, Stage::Done(_))
+            {
+                self.events.push(client, Event::Deadline { task: open.head.number });
+                seat.task = None;
+            }
+        }
+    }
+
+    /// Opens a task. A reply that an earlier life of the coordinator received is an answer at once; those of other attempts
+    /// at a round go before the client can hear of this one, since it then forgets the versions they left.
+    pub fn ask(&mut self, client: u32, ask: Ask) -> io::Result<TaskNumber> {
+        self.tasks = self.tasks.checked_add(1).ok_or_else(|| io::Error::other("a coordinator makes 2^32 tasks at most: start it again"))?;
+        let number = TaskNumber { start: self.start, count: self.tasks };
+        let mut parts = bytes_of(&ask.heard);
+        parts.push(u8::from(ask.is_probe));
+        parts.extend_from_slice(&bytes_of(&ask.body.hash));
+        let key = ReplyKey { client, slot: ask.slot, ask: Digest::of(&parts) };
+        let attempt = (ask.slot.round, ask.slot.attempt);
+        self.spool.forget(&|other| other.client == client && (other.slot.round, other.slot.attempt) != attempt)?;
+        let stage = if self.spool.read(&key)?.is_some() { Stage::Done(Progress::Answered) } else { Stage::Asked };
+        let head = TaskHead {
+            number,
+            is_probe: ask.is_probe,
+            slot: ask.slot,
+            heard: ask.heard,
+            body: ask.body.hash,
+            length: ask.body.bytes.len() as u64,
+            longest_reply: ask.longest_reply,
+            milliseconds_left: None,
+        };
+        let refused = |seat: &Seat| seat.revoked || seat.strikes >= self.limits.strikes;
+        if let Some(seat) = self.seats.get_mut(&client) {
+            let stage = if refused(seat) { Stage::Done(Progress::Declined("this client is no longer listened to".into())) } else { stage };
+            seat.task = Some(Open { head, ask, key, stage });
+        }
+        Ok(number)
+    }
+
+    /// How far a task is.
+    pub fn progress(&self, client: u32, task: TaskNumber) -> Progress {
+        match self.seats.get(&client).and_then(|seat| seat.task.as_ref()).filter(|open| open.head.number == task) {
+            None => Progress::Closed,
+            Some(Open { stage: Stage::Done(progress), .. }) => progress.clone(),
+            Some(_) => Progress::Waiting,
+        }
+    }
+
+    /// The reply to a task, if it is answered; closes the task.
+    pub fn take(&mut self, client: u32, task: TaskNumber) -> io::Result<Option<Vec<u8>>> {
+        if self.progress(client, task) != Progress::Answered {
+            return Ok(None);
+        }
+        let open = self.seats.get_mut(&client).and_then(|seat| seat.task.take());
+        open.map_or(Ok(None), |open| self.spool.read(&open.key))
+    }
+
+    /// Nobody waits for this task any more.
+    pub fn close(&mut self, client: u32, task: TaskNumber) {
+        if let Some(seat) = self.seats.get_mut(&client)
+            && seat.task.as_ref().is_some_and(|open| open.head.number == task)
+        {
+            seat.task = None;
+        }
+    }
+
+    /// Everything before this round is durable elsewhere: its replies go.
+    pub fn settled(&mut self, next_round: u64) -> io::Result<()> {
+        self.spool.forget(&|key| key.slot.round < next_round)
+    }
+
+    /// Has the client a lease?
+    pub fn is_there(&self, client: u32) -> bool {
+        self.seats.get(&client).is_some_and(|seat| seat.lease.is_some() && !seat.revoked && seat.strikes < self.limits.strikes)
+    }
+
+    /// Who has called since the coordinator was started, and is there.
+    pub fn seen(&self) -> impl Iterator<Item = u32> {
+        self.seats.iter().filter(|(_, seat)| seat.seen && seat.lease.is_some()).map(|(client, _)| *client)
+    }
+
+    /// Refuses a client from now on.
+    pub fn revoke(&mut self, client: u32) {
+        if let Some(seat) = self.seats.get_mut(&client) {
+            (seat.revoked, seat.lease) = (true, None);
+            if let Some(open) = &mut seat.task {
+                open.stage = Stage::Done(Progress::Declined("this client was revoked".into()));
+            }
+            self.events.push(client, Event::Revoked);
+        }
+    }
+
+    /// The run is over: whoever calls is told so.
+    pub fn end(&mut self) {
+        self.over = true;
+    }
+
+    /// What happened since this was last asked.
+    pub fn events(&mut self) -> Vec<(u32, Event)> {
+        self.events.take()
+    }
+
+    /// The limits it keeps.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+/// Words of others, of a length that a log can bear.
+fn shortened(mut words: String) -> String {
+    const MOST: usize = 200;
+    if words.len() > MOST {
+        words.truncate(words.floor_char_boundary(MOST));
+        words.push('…');
+    }
+    words
+}

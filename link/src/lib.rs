@@ -1,0 +1,63 @@
+//! A federation between machines.
+//!
+//! A [`Desk`] is the coordinator's side and an [`Agent`] the client's: two state machines without sockets, threads or clocks, which
+//! are tried with a network that loses, doubles, delays and reorders everything while both sides are killed. [`Remote`] is a
+//! [`Fleet`](motet_core::Fleet) over a desk that threads share, and [`HostWork`] answers tasks with the same
+//! [`Host`](motet_core::Host) that simulations use: a run between machines ends in the bits of the run in one machine.
+//!
+//! ```
+//! use std::{io, time::Duration};
+//! use motet_core::Slot;
+//! use motet_link::{Agent, Ask, Body, Desk, Digest, Limits, Mark, MemorySpool, Next, Outcome, Progress, TaskHead, Work};
+//!
+//! // A client that sends back what it is asked.
+//! struct Echo;
+//! impl Work for Echo {
+//!     fn answer(&mut self, _: &TaskHead, _: bool, ask: &[u8]) -> io::Result<Outcome> {
+//!         Ok(Outcome::Reply(ask.to_vec()))
+//!     }
+//!     fn commit(&mut self, _: Mark) -> io::Result<()> {
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let (run, limits, now) = (Digest::of(b"the run sheet"), Limits::default(), Duration::ZERO);
+//! let mut desk = Desk::new(run, 1, [0], Box::new(MemorySpool::default()), limits, now);
+//! let mut agent = Agent::start(Echo, run, Mark::default(), 1, limits)?;
+//!
+//! let slot = Slot { round: 1, attempt: 0, exchange: 0 };
+//! let body = Body::new(b"hello".to_vec()).into();
+//! let task = desk.ask(0, Ask { is_probe: false, slot, heard: None, body, longest_reply: 100, until: None })?;
+//! while desk.progress(0, task) == Progress::Waiting {
+//!     let response = desk.handle(0, agent.call(), now);
+//!     assert_eq!(agent.hear(response)?, Next::Now);
+//! }
+//! assert_eq!(desk.take(0, task)?.as_deref(), Some(&b"hello"[..]));
+//! # Ok::<(), io::Error>(())
+//! ```
+
+mod agent;
+mod call;
+mod desk;
+mod digest;
+mod event;
+mod invitation;
+mod limits;
+mod office;
+mod remote;
+mod sheet;
+mod spool;
+mod work;
+
+pub use agent::{Agent, Ended, Mark, Next, Outcome, Work};
+pub use call::{Call, PROTOCOL, Request, Response, Session, TaskHead, TaskNumber};
+pub use desk::{Ask, Body, Desk, Progress};
+pub use digest::{Digest, NoDigest, Payload};
+pub use event::Event;
+pub use invitation::{Invitation, InvitationError, Token};
+pub use limits::Limits;
+pub use office::Office;
+pub use remote::Remote;
+pub use sheet::{RunSheet, SheetError};
+pub use spool::{FolderSpool, MemorySpool, ReplyKey, Spool};
+pub use work::{Consent, FolderKeep, HostWork, Keep};

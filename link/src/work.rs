@@ -1,0 +1,155 @@
+//! What an agent does with tasks: the client's half of a method, on a state that survives.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use motet_core::{Algorithm, ClientId, ClientVersions, Host, ProbeRequest, Score, Silence, Slot, State, Store, Vector, whole, wire};
+use motet_runtime::{Checkpoints, Disk, KEPT};
+
+use crate::agent::{Mark, Outcome, Work};
+use crate::call::TaskHead;
+use crate::digest::{Payload, bytes_of};
+
+wire! {
+    /// What a probe asks of one client.
+    pub(crate) struct ProbeAsk {
+        pub(crate) look: ProbeRequest,
+        pub(crate) shared: Vector,
+        pub(crate) reference: Option<Vector>,
+    }
+}
+
+/// What a participant lets the coordinator see of its measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Consent {
+    /// Losses and metrics.
+    pub scores: bool,
+    /// Gradients, and the personal model itself.
+    pub vectors: bool,
+}
+
+impl Default for Consent {
+    /// Scores, but nothing that a model could be read from.
+    fn default() -> Self {
+        Self { scores: true, vectors: false }
+    }
+}
+
+/// Makes a client's state durable together with the agent's mark.
+pub trait Keep {
+    /// Both or neither.
+    fn commit(&mut self, mark: Mark) -> io::Result<()>;
+}
+
+/// Answers tasks with a [`Host`].
+pub struct HostWork<A: Algorithm, K> {
+    client: ClientId,
+    host: Host<A>,
+    keep: K,
+    consent: Consent,
+}
+
+impl<A: Algorithm, K: Keep> HostWork<A, K> {
+    /// This client of the host, whose states are in the store that `keep` makes durable.
+    pub fn new(client: ClientId, host: Host<A>, keep: K, consent: Consent) -> Self {
+        Self { client, host, keep, consent }
+    }
+
+    fn exchange(&self, slot: Slot, heard: Option<Slot>, ask: &[u8]) -> io::Result<Outcome> {
+        let ask: A::Ask = match whole(ask) {
+            Ok(ask) => ask,
+            Err(error) => return Ok(Outcome::Declined(format!("the ask cannot be read: {error}"))),
+        };
+        Ok(match self.host.answer(self.client, slot, heard, &ask).map_err(io::Error::other)? {
+            Ok(answer) => Outcome::Reply(bytes_of(&answer)),
+            Err(Silence::Lost) => Outcome::Lost,
+            Err(Silence::Late) => Outcome::Declined(Silence::Late.to_string()),
+        })
+    }
+
+    fn probe(&self, round: u64, heard: Option<Slot>, ask: &[u8]) -> io::Result<Outcome> {
+        let ask: ProbeAsk = match whole(ask) {
+            Ok(ask) => ask,
+            Err(error) => return Ok(Outcome::Declined(format!("the probe cannot be read: {error}"))),
+        };
+        if !self.consent.scores {
+            return Ok(Outcome::Declined("this participant shows no scores".into()));
+        }
+        let vectors = self.consent.vectors;
+        let look = ProbeRequest { gradient: ask.look.gradient && vectors, model: ask.look.model && vectors, ..ask.look };
+        let score = self.host.score(self.client, heard, round, &ask.shared, ask.reference.as_ref(), look).map_err(io::Error::other)?;
+        Ok(score.map_or(Outcome::Lost, |score: Score| Outcome::Reply(bytes_of(&score))))
+    }
+}
+
+impl<A: Algorithm, K: Keep> Work for HostWork<A, K> {
+    fn answer(&mut self, head: &TaskHead, begins_again: bool, ask: &[u8]) -> io::Result<Outcome> {
+        if begins_again {
+            self.host.rewind(self.client, head.heard).map_err(io::Error::other)?;
+        }
+        if head.is_probe { self.probe(head.slot.round, head.heard, ask) } else { self.exchange(head.slot, head.heard, ask) }
+    }
+
+    fn commit(&mut self, mark: Mark) -> io::Result<()> {
+        self.keep.commit(mark)
+    }
+}
+
+/// A client's states in a folder: `states`, and the last three indices that find them again, each with its mark.
+pub struct FolderKeep<S: State> {
+    client: ClientId,
+    store: Arc<Disk<ClientVersions<S>>>,
+    indices: Checkpoints,
+    generations: Vec<u64>,
+    last: Option<Mark>,
+}
+
+wire! {
+    struct Kept {
+        mark: Mark,
+        index: Payload,
+    }
+}
+
+impl<S: State> FolderKeep<S> {
+    /// Opens a folder, or makes it. The mark is the one last committed.
+    pub fn open(folder: &Path, client: ClientId) -> io::Result<(Self, Mark)> {
+        std::fs::create_dir_all(folder)?;
+        let indices = Checkpoints::new(&folder.join("index"));
+        let found = indices.find()?.whole;
+        let kept = found.iter().map(|f| whole::<Kept>(&f.body).map_err(io::Error::other)).collect::<io::Result<Vec<_>>>()?;
+        let (path, bodies) = (folder.join("states"), kept.iter().map(|k| k.index.0.as_slice()).collect::<Vec<_>>());
+        let store = if kept.is_empty() {
+            Disk::create(&path, u64::MAX)?
+        } else {
+            Disk::open(&path, u64::MAX, &bodies).map_err(io::Error::other)?
+        };
+        let (mark, generations) = (kept.first().map(|k| k.mark), found.iter().rev().map(|f| f.number).collect());
+        Ok((Self { client, store: Arc::new(store), indices, generations, last: mark }, mark.unwrap_or_default()))
+    }
+
+    /// Where the states are, for the host.
+    pub fn store(&self) -> Arc<dyn Store<ClientVersions<S>>> {
+        Arc::clone(&self.store) as _
+    }
+}
+
+impl<S: State> Keep for FolderKeep<S> {
+    fn commit(&mut self, mark: Mark) -> io::Result<()> {
+        // A client without state has nothing to lose: only a new life of either side is worth a write.
+        let same_lives = self.last.is_some_and(|last| (last.session, last.newest.start) == (mark.session, mark.newest.start));
+        if same_lives && self.store.read(self.client).map_err(io::Error::other)?.is_none() {
+            return Ok(());
+        }
+        let index = Payload(self.store.commit().map_err(io::Error::other)?);
+        let generation = self.store.generation();
+        self.indices.save(generation, &bytes_of(&Kept { mark, index }))?;
+        self.last = Some(mark);
+        self.generations.push(generation);
+        let gone = self.generations.len().saturating_sub(KEPT);
+        self.generations.drain(..gone);
+        self.store.release(self.generations[0]);
+        Ok(())
+    }
+}

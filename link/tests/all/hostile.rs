@@ -1,0 +1,231 @@
+//! Peers that lie, and bytes that are no messages.
+
+use std::io;
+use std::time::Duration;
+
+use motet_core::{Slot, Wire, whole};
+use motet_link::{
+    Agent, Ask, Body, Call, Desk, Digest, Ended, Event, Limits, Mark, MemorySpool, Next, Outcome, PROTOCOL, Payload, Progress, Request,
+    Response, Session, TaskHead, TaskNumber, Work,
+};
+
+const NOW: Duration = Duration::ZERO;
+const SLOT: Slot = Slot { round: 1, attempt: 0, exchange: 0 };
+
+fn run() -> Digest {
+    Digest::of(b"hostile")
+}
+
+fn limits() -> Limits {
+    Limits { piece: 8, ..Limits::default() }
+}
+
+fn desk() -> Desk {
+    Desk::new(run(), 2, 0..3, Box::new(MemorySpool::default()), limits(), NOW)
+}
+
+fn call(request: Request) -> Call {
+    Call { protocol: PROTOCOL, run: run(), session: Session { count: 5, nonce: 1 }, request }
+}
+
+fn ask(desk: &mut Desk, client: u32) -> TaskNumber {
+    let body = Body::new(b"what?".to_vec()).into();
+    desk.ask(client, Ask { is_probe: false, slot: SLOT, heard: None, body, longest_reply: 100, until: None }).unwrap()
+}
+
+fn offer(task: TaskNumber, length: u64, of: &[u8], whole: &[u8]) -> Call {
+    call(Request::Offer { task, length, hash: Digest::of(of), whole: Payload(whole.to_vec()) })
+}
+
+#[test]
+fn every_byte_of_every_message_flipped_or_cut_is_an_error_or_another_message() {
+    let task = TaskNumber { start: 1, count: 2 };
+    let bytes = Payload(vec![1, 2, 3]);
+    let head = TaskHead {
+        number: task,
+        is_probe: false,
+        slot: SLOT,
+        heard: Some(SLOT),
+        body: run(),
+        length: 3,
+        longest_reply: 9,
+        milliseconds_left: Some(5),
+    };
+    let requests = [
+        Request::Poll { newest: task },
+        Request::Fetch { task, offset: 7 },
+        Request::Offer { task, length: 3, hash: run(), whole: bytes.clone() },
+        Request::Piece { task, offset: 7, bytes: bytes.clone() },
+        Request::Decline { task, reason: "no".into() },
+    ];
+    let responses = [
+        Response::Task { head, whole: Some(bytes.clone()) },
+        Response::Piece { task, offset: 0, bytes },
+        Response::OtherRun { run: run() },
+        Response::Refused { reason: "so".into() },
+    ];
+    fn tried<T: Wire + PartialEq + std::fmt::Debug>(message: &T) {
+        let mut sent = vec![];
+        message.encode(&mut sent);
+        assert_eq!(sent.len() as u64, message.bytes());
+        assert_eq!(&whole::<T>(&sent).unwrap(), message);
+        for at in 0..sent.len() {
+            assert!(whole::<T>(&sent[..at]).is_err());
+            for bit in 0..8 {
+                let mut bad = sent.clone();
+                bad[at] ^= 1 << bit;
+                assert!(whole::<T>(&bad).map_or(true, |read| read != *message));
+            }
+        }
+    }
+    requests.into_iter().for_each(|request| tried(&call(request)));
+    responses.iter().for_each(tried);
+}
+
+#[test]
+fn strangers_other_runs_and_other_versions_are_refused() {
+    let mut desk = desk();
+    let poll = || call(Request::Poll { newest: TaskNumber::default() });
+    assert!(matches!(desk.handle(9, poll(), NOW), Response::Refused { .. }));
+    assert_eq!(desk.handle(0, Call { protocol: 9, ..poll() }, NOW), Response::OtherProtocol { speaks: PROTOCOL });
+    assert_eq!(desk.handle(0, Call { run: Digest::of(b"?"), ..poll() }, NOW), Response::OtherRun { run: run() });
+    assert_eq!(desk.seen().count(), 0, "none of them counts as there");
+    assert_eq!(desk.handle(0, poll(), NOW), Response::Nothing {});
+    desk.revoke(0);
+    assert!(matches!(desk.handle(0, poll(), NOW), Response::Refused { .. }));
+    desk.end();
+    assert_eq!(desk.handle(1, poll(), NOW), Response::Over {});
+}
+
+#[test]
+fn of_two_agents_with_one_certificate_the_later_works() {
+    let mut desk = desk();
+    let poll = |count| Call { session: Session { count, nonce: 1 }, ..call(Request::Poll { newest: TaskNumber::default() }) };
+    assert_eq!(desk.handle(0, poll(5), NOW), Response::Nothing {});
+    assert_eq!(desk.handle(0, poll(6), NOW), Response::Nothing {});
+    assert_eq!(desk.handle(0, poll(5), NOW), Response::Displaced {}, "also if it calls again");
+    assert_eq!(desk.handle(0, poll(6), NOW), Response::Nothing {});
+}
+
+#[test]
+fn a_coordinator_restored_from_an_older_copy_is_noticed_on_both_sides() {
+    let mut desk = desk();
+    let newest = TaskNumber { start: 3, count: 1 };
+    assert_eq!(desk.handle(0, call(Request::Poll { newest }), NOW), Response::OlderStart { start: 2 });
+    assert!(desk.events().contains(&(0, Event::KnowsLaterStart { start: 3 })));
+    let mut agent = Agent::start(Echo, run(), Mark { newest, ..Mark::default() }, 1, limits()).unwrap();
+    assert_eq!(agent.hear(Response::OlderStart { start: 2 }).unwrap(), Next::Ended(Ended::OlderStart { start: 2, known: 3 }));
+}
+
+#[test]
+fn a_reply_that_is_too_long_is_not_taken_whatever_its_length_is() {
+    for length in [101, 1 << 20, 100 << 30, u64::MAX] {
+        let mut desk = desk();
+        let task = ask(&mut desk, 0);
+        assert_eq!(desk.handle(0, offer(task, length, b"", b""), NOW), Response::TooLong { task, most: 100 });
+        assert!(matches!(desk.progress(0, task), Progress::Declined(_)));
+    }
+}
+
+#[test]
+fn lying_lengths_and_hashes_are_strikes_and_the_third_ends_it() {
+    let mut desk = desk();
+    let task = ask(&mut desk, 0);
+    for lie in [offer(task, 3, b"abc", b"ab"), offer(task, 3, b"abd", b"abc"), offer(task, 30, b"abc", b"abc")] {
+        assert!(matches!(desk.handle(0, lie, NOW), Response::Refused { .. }));
+    }
+    assert!(matches!(desk.handle(0, offer(task, 3, b"abc", b"abc"), NOW), Response::Refused { .. }), "it is no longer listened to");
+    assert!(matches!(desk.progress(0, task), Progress::Declined(_)) && !desk.is_there(0));
+    assert_eq!(desk.events().iter().filter(|(_, event)| matches!(event, Event::Struck { .. })).count(), 3);
+}
+
+#[test]
+fn pieces_go_where_they_belong_and_the_whole_is_what_was_announced() {
+    let mut desk = desk();
+    let reply = b"a reply of more than one piece";
+    let task = ask(&mut desk, 0);
+    let piece =
+        |offset: usize, end: usize| call(Request::Piece { task, offset: offset as u64, bytes: Payload(reply[offset..end].to_vec()) });
+    assert_eq!(desk.handle(0, piece(0, 8), NOW), Response::Closed { task }, "nothing was offered yet");
+    assert_eq!(desk.handle(0, offer(task, 30, reply, b""), NOW), Response::SendFrom { task, offset: 0 });
+    assert_eq!(desk.handle(0, piece(8, 16), NOW), Response::SendFrom { task, offset: 0 }, "out of order");
+    assert_eq!(desk.handle(0, piece(0, 8), NOW), Response::SendFrom { task, offset: 8 });
+    assert_eq!(desk.handle(0, piece(0, 8), NOW), Response::SendFrom { task, offset: 8 }, "doubled");
+    assert_eq!(desk.handle(0, offer(task, 30, reply, b""), NOW), Response::SendFrom { task, offset: 8 }, "offered again");
+    for (from, to) in [(8, 16), (16, 24)] {
+        desk.handle(0, piece(from, to), NOW);
+    }
+    assert_eq!(desk.handle(0, piece(24, 30), NOW), Response::HaveIt { task });
+    assert_eq!(desk.handle(0, piece(24, 30), NOW), Response::HaveIt { task }, "once more is harmless");
+    assert_eq!(desk.take(0, task).unwrap().as_deref(), Some(&reply[..]));
+    assert_eq!(desk.handle(0, offer(task, 30, reply, b""), NOW), Response::Closed { task }, "it is folded once");
+}
+
+#[test]
+fn deadlines_and_leases_end_and_a_task_is_given_again_until_then() {
+    let mut desk = desk();
+    let body = Body::new(b"what?".to_vec()).into();
+    let until = Some(Duration::from_secs(10));
+    let task = desk.ask(0, Ask { is_probe: false, slot: SLOT, heard: None, body, longest_reply: 100, until }).unwrap();
+    let poll = || call(Request::Poll { newest: TaskNumber::default() });
+    for second in [0, 9] {
+        let response = desk.handle(0, poll(), Duration::from_secs(second));
+        assert!(matches!(response, Response::Task { head, .. } if head.milliseconds_left == Some(1000 * (10 - second))));
+    }
+    assert_eq!(desk.handle(0, offer(task, 1, b"a", b"a"), Duration::from_secs(10)), Response::Closed { task });
+    assert!(desk.is_there(0));
+    desk.expire(Duration::from_secs(70));
+    assert!(!desk.is_there(0));
+}
+
+#[test]
+fn a_client_can_fetch_only_what_it_is_asked() {
+    let mut desk = desk();
+    let task = ask(&mut desk, 0);
+    let fetch = |offset| call(Request::Fetch { task, offset });
+    assert_eq!(desk.handle(1, fetch(0), NOW), Response::Closed { task });
+    assert_eq!(desk.handle(0, fetch(2), NOW), Response::Piece { task, offset: 2, bytes: Payload(b"at?".to_vec()) });
+    assert!(matches!(desk.handle(0, fetch(u64::MAX), NOW), Response::Refused { .. }));
+}
+
+struct Echo;
+
+impl Work for Echo {
+    fn answer(&mut self, _: &TaskHead, _: bool, ask: &[u8]) -> io::Result<Outcome> {
+        Ok(Outcome::Reply(ask.to_vec()))
+    }
+    fn commit(&mut self, _: Mark) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_agent_takes_no_ask_that_is_not_the_announced_one() {
+    let head = |length| TaskHead {
+        number: TaskNumber { start: 1, count: 1 },
+        is_probe: false,
+        slot: SLOT,
+        heard: None,
+        body: Digest::of(b"ask"),
+        length,
+        longest_reply: 9,
+        milliseconds_left: None,
+    };
+    let agent = || Agent::start(Echo, run(), Mark::default(), 1, limits()).unwrap();
+    let is_poll = |agent: &Agent<Echo>| matches!(agent.call().request, Request::Poll { .. });
+    let mut forged = agent();
+    forged.hear(Response::Task { head: head(3), whole: Some(Payload(b"ale".to_vec())) }).unwrap();
+    assert!(is_poll(&forged), "another hash");
+    let mut longer = agent();
+    longer.hear(Response::Task { head: head(3), whole: Some(Payload(b"asks".to_vec())) }).unwrap();
+    assert!(is_poll(&longer), "more bytes than announced");
+    let mut huge = agent();
+    huge.hear(Response::Task { head: head(u64::MAX), whole: None }).unwrap();
+    assert!(matches!(huge.call().request, Request::Decline { .. }));
+    let mut empty = agent();
+    empty.hear(Response::Task { head: head(3), whole: None }).unwrap();
+    let task = head(3).number;
+    assert_eq!(empty.call().request, Request::Fetch { task, offset: 0 });
+    empty.hear(Response::Piece { task, offset: 0, bytes: Payload::default() }).unwrap();
+    assert!(is_poll(&empty), "a piece without bytes is no way to go on");
+}
