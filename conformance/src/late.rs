@@ -54,6 +54,10 @@ impl<A: Study> Fleet<A> for Echoing<A> {
         true
     }
 
+    fn is_steady(&self) -> bool {
+        true
+    }
+
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         for (k, &id) in wave.to.iter().enumerate() {
             let (heard, ask) = (wave.heard.of(id), wave.asks.at(k));

@@ -167,6 +167,9 @@ impl<A: Study> Fleet<A> for Mortal {
     fn is_there(&self, slot: Slot, client: ClientId) -> bool {
         Fleet::<A>::is_there(&self.inner, slot, client)
     }
+    fn is_steady(&self) -> bool {
+        Fleet::<A>::is_steady(&self.inner)
+    }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         match &mut self.left {
             Some(0) => {
