@@ -161,3 +161,67 @@ fn a_run_that_fails_says_why_on_standard_error() {
     contains_all(&said, &["motet: run \"flix alpha=1.0\", seed 1: failed in round 0: ", "smoothness"]);
     assert!(!output.stdout.is_empty(), "the result is printed as well");
 }
+
+#[test]
+fn numbers_that_cannot_be_counted_with_are_named_in_their_file() {
+    let stage = Stage::new();
+    stage.write("far.txt", "1 1:0.5\n-1 2:3\n1 1:2 2:-1e300\n-1 1:1\n");
+    stage.write("e.toml", &on_file("far.txt", 2));
+    contains_all(&refused(&stage, &["run", "e.toml"]), &["far.txt, example 3, feature 2: -1e300 is too large"]);
+    let network = on_file("far.txt", 2).replace("{ kind = 'logistic', l2 = 0.1 }", "{ kind = 'mlp', sizes = [3] }");
+    stage.write("e.toml", &network);
+    stage.write("far.txt", "1 1:0.5\n-1 2:3\n1 1:2 2:-1e30\n-1 1:1\n");
+    contains_all(&refused(&stage, &["run", "e.toml"]), &["`mlp` counts in single precision", "-1e30", "scale the features"]);
+    stage.write("e.toml", &network.replace("sizes = [3] }", "sizes = [3] }\nholdout = { test = 0.5 }"));
+    stage.write("far.txt", "1 1:0.5\n-1 2:3\n1 1:2 2:-1e18\n-1 1:1\n");
+    let output = stage.motet(&["check", "e.toml"]);
+    assert_ne!(output.status.code(), Some(101), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_label_that_is_no_text() {
+    contains_all(&refused_text(&SMALL.replace("kind = \"local\"", "kind = \"local\"\nlabel = 3")), &["method[1].label", "a text", "3"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_named_and_not_waited_for() {
+    let stage = Stage::new();
+    let made = std::process::Command::new("mkfifo").arg(stage.path().join("pipe.csv")).status();
+    if !made.is_ok_and(|made| made.success()) {
+        eprintln!("no mkfifo here: pipes were not tried");
+        return;
+    }
+    stage.write("rows.csv", "1,2,3\n");
+    for args in [
+        &["run", "pipe.csv"][..],
+        &["check", "pipe.csv"],
+        &["data", "show", "pipe.csv"],
+        &["predict", "pipe.csv", "rows.csv"],
+        &["run", "--resume", "pipe.csv"],
+    ] {
+        contains_all(&refused(&stage, args), &["pipe.csv"]);
+    }
+    contains_all(&refused(&stage, &["run", "pipe.csv"]), &["is a pipe (FIFO): only regular files are read"]);
+    contains_all(&refused(&stage, &["run", "/dev/zero"]), &["is a device"]);
+    // A model that was saved, and examples that never come.
+    stage.write("e.toml", &SMALL.replace("rounds = 20", "rounds = 2\nmodels = true"));
+    assert!(stage.motet(&["run", "e.toml", "--seed", "1", "--out", "done", "--quiet"]).status.success());
+    let model = std::fs::read_dir(stage.path().join("done/models")).expect("models").next().expect("one").expect("a file").path();
+    contains_all(&refused(&stage, &["predict", &model.display().to_string(), "pipe.csv"]), &["pipe.csv", "a pipe"]);
+    // Records that are a pipe.
+    for name in ["rows.jsonl", "manifest.json", "checksums.jsonl", "summary.json"] {
+        let path = stage.path().join("done").join(name);
+        let kept = std::fs::read(&path).expect("it is there");
+        std::fs::remove_file(&path).expect("it is ours");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().is_ok_and(|made| made.success()));
+        for verb in ["report", "results"] {
+            let output = stage.motet(&[verb, "done"]);
+            assert_eq!(output.status.code(), Some(2), "{verb} with {name}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        assert_ne!(stage.motet(&["check", "done"]).status.code(), Some(0), "{name}");
+        std::fs::remove_file(&path).expect("it is ours");
+        std::fs::write(&path, kept).expect("it is ours");
+    }
+    assert!(stage.motet(&["check", "done"]).status.success());
+}

@@ -137,7 +137,7 @@ fn an_unfinished_experiment_is_whole_and_goes_on_only_with_records_as_they_were_
 fn records_of_problems_without_finite_constants_can_be_read() {
     let stage = Stage::new();
     let zero: String = (0..24).map(|k| format!("{} 1:0 2:0 3:0\n", k % 2)).collect();
-    let huge: String = (0..24).map(|k| format!("{} 1:{}e300 2:1e300 3:{k}\n", k % 2, k % 5 - 2)).collect();
+    let huge: String = (0..24).map(|k| format!("{} 1:{}e90 2:1e90 3:{k}\n", k % 2, k % 5 - 2)).collect();
     for (name, rows) in [("zero", zero), ("huge", huge)] {
         stage.write(&format!("{name}.svm"), &rows);
         let text = format!(

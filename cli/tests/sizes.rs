@@ -183,3 +183,15 @@ fn the_largest_number_of_rounds_can_be_checked() {
     let output = limited(&stage, &["check", "e.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn a_check_waits_for_no_local_solve_without_an_end() {
+    let stage = Stage::new();
+    for solve in ["{ steps = 4000000000, to = 1e-300 }", "{ kind = 'sgd', step = 1e-9, to = 1e-300, steps = 4000000000 }"] {
+        stage.write("e.toml", &experiment(SYNTHETIC, LOGISTIC, &format!("kind = 'flix'\nalpha = 0.5\nsolve = {solve}")));
+        let output = limited(&stage, &["check", "e.toml", "--threads", "1"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        contains_all(&String::from_utf8_lossy(&output.stdout), &["local solves: not one was made in 5 s"]);
+    }
+}

@@ -76,7 +76,7 @@ impl Trial {
 
     /// Every round measured in every way.
     pub fn plan(&self, seed: Seed) -> Plan {
-        let look = ProbeRequest { gradient: true, train: true, validation: true, test: true, model: true, pick: false };
+        let look = ProbeRequest { gradient: true, train: true, validation: true, test: true, model: true, pick: false, right: true };
         Plan { look, ..Plan::new(self.rounds, seed) }
     }
 

@@ -1,5 +1,7 @@
 //! Who broke the protocol, how often, and who is no longer asked for it.
 
+use std::borrow::Cow;
+
 use crate::algorithm::ClientId;
 use crate::message::wire;
 use crate::record::Breach;
@@ -47,9 +49,23 @@ impl Breaches {
         Some(&self.offenders[at]).filter(|offender| offender.count >= TOLERATED).map(|offender| &*offender.reason)
     }
 
+    /// Those of some clients who are still asked.
+    pub(crate) fn without<'a>(&self, clients: &'a [ClientId]) -> Cow<'a, [ClientId]> {
+        if self.count_excluded() == 0 {
+            return Cow::Borrowed(clients);
+        }
+        clients.iter().copied().filter(|client| self.excluded(*client).is_none()).collect()
+    }
+
     /// How many are no longer asked.
     pub(crate) fn count_excluded(&self) -> usize {
         self.offenders.iter().filter(|offender| offender.count >= TOLERATED).count()
+    }
+
+    /// Those who are no longer asked.
+    pub(crate) fn all_excluded(&self) -> Vec<ClientId> {
+        let gone = self.offenders.iter().filter(|offender| offender.count >= TOLERATED);
+        gone.map(|offender| ClientId(offender.client)).collect()
     }
 
     /// The one with the largest number of those who are no longer asked, and how it last broke the protocol.
@@ -77,6 +93,7 @@ mod tests {
         }
         assert_eq!((breaches.excluded(ClientId(5)), breaches.excluded(ClientId(3))), (Some("reason 3"), None));
         assert_eq!(breaches.count_excluded(), 1);
+        assert_eq!(breaches.without(&[3, 4, 5].map(ClientId)).as_ref(), [3, 4].map(ClientId));
         assert_eq!(breaches.take_events().len(), 4);
         assert!(breaches.take_events().is_empty() && breaches.excluded(ClientId(5)).is_some());
     }

@@ -274,6 +274,8 @@ wire! {
         pub model: bool,
         /// αᵢ as the client would pick it on its validation data, and everything else of the model with that αᵢ.
         pub pick: bool,
+        /// Which test examples the personal model gets right.
+        pub right: bool,
     }
 }
 
@@ -292,6 +294,8 @@ pub struct Score {
     pub model: Option<Vector>,
     /// By name, `test.accuracy` and so on, with the number of examples behind each.
     pub metrics: Vec<(Cow<'static, str>, f64, u64)>,
+    /// Which test examples the model gets right, in their order.
+    pub right: Option<Vec<bool>>,
 }
 
 impl Score {
@@ -307,7 +311,7 @@ impl Wire for Score {
     }
     fn bytes(&self) -> u64 {
         let metrics: u64 = self.metrics.iter().map(|(name, ..)| 20 + name.len() as u64).sum();
-        16 + self.distance.bytes() + self.gradient.bytes() + self.model.bytes() + 4 + metrics
+        16 + self.distance.bytes() + self.gradient.bytes() + self.model.bytes() + 4 + metrics + self.right.bytes()
     }
     fn encode(&self, out: &mut Vec<u8>) {
         self.examples.encode(out);
@@ -321,6 +325,7 @@ impl Wire for Score {
             value.encode(out);
             examples.encode(out);
         }
+        self.right.encode(out);
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let mut score = Score {
@@ -329,11 +334,12 @@ impl Wire for Score {
             distance: Option::decode(from)?,
             gradient: Option::decode(from)?,
             model: Option::decode(from)?,
-            metrics: vec![],
+            ..Score::default()
         };
         for _ in 0..u32::decode(from)? {
             score.metrics.push((String::decode(from)?.into(), f64::decode(from)?, u64::decode(from)?));
         }
+        score.right = Option::decode(from)?;
         Ok(score)
     }
 }

@@ -47,6 +47,10 @@ pub trait Evaluator: Send + Sync {
     fn scores(&self, _x: &Vector) -> Option<Vec<f64>> {
         None
     }
+    /// Which examples the model gets right, where `accuracy` is their share; `buffers` as in [`Batch`].
+    fn right(&self, _x: &Vector, _buffers: Option<&Vector>) -> Option<Vec<bool>> {
+        None
+    }
 }
 
 /// All clients' data: a list, or made from the number on demand.
@@ -326,6 +330,9 @@ impl<A: Algorithm> Host<A> {
         }
         if let (Some((alpha, _)), Some(evaluator)) = (picked, &shard.validation_evaluator) {
             score.metrics.push((Cow::Borrowed("alpha"), alpha, evaluator.examples() as u64));
+        }
+        if look.right {
+            score.right = shard.test_evaluator.as_deref().and_then(|evaluator| evaluator.right(&model, buffers.as_ref()));
         }
         score.model = look.model.then_some(model);
         Ok(Some(score))

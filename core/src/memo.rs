@@ -20,6 +20,9 @@ pub trait Archive: Send + Sync {
     fn get(&self, client: ClientId, key: u64) -> Option<(Vector, Work)>;
     /// Keeps a vector and what it took; false if it cannot.
     fn put(&self, client: ClientId, key: u64, vector: &Vector, work: Work) -> bool;
+    /// Has a vector that is being made taken long enough? Gradients are zero from then on, so that every solve ends where it is.
+    /// Only for estimates: what is made so is not what was asked for.
+    fn is_enough(&self) -> bool;
 }
 
 /// Clients are spread over this many locks, so that threads seldom meet.
@@ -39,7 +42,7 @@ impl Memo {
     }
 
     /// The vector of `client` under `key`; `make` runs at most once, on one thread, and others wait.
-    pub(crate) fn once(&self, client: ClientId, key: u64, make: impl FnOnce() -> (Vector, Work)) -> (Vector, Work) {
+    pub(crate) fn once(&self, client: ClientId, key: u64, make: impl FnOnce(Option<&dyn Archive>) -> (Vector, Work)) -> (Vector, Work) {
         let cell = {
             let mut shelf = self.shelf(client);
             let cell = shelf.entry((key, client)).or_default();
@@ -48,7 +51,7 @@ impl Memo {
             }
             Arc::clone(cell)
         };
-        let Some(archive) = self.archive.get() else { return cell.get_or_init(make).clone() };
+        let Some(archive) = self.archive.get() else { return cell.get_or_init(|| make(None)).clone() };
         let mut kept = false;
         let found = cell.get_or_init(|| match archive.get(client, key) {
             Some(found) => {
@@ -56,7 +59,7 @@ impl Memo {
                 found
             }
             None => {
-                let (vector, work) = make();
+                let (vector, work) = make(Some(&**archive));
                 kept = archive.put(client, key, &vector, work);
                 (vector, work)
             }

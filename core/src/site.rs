@@ -1,7 +1,7 @@
 //! A client's place of work: its data, its dice, its meter.
 
 use crate::algorithm::ClientId;
-use crate::memo::Memo;
+use crate::memo::{Archive, Memo};
 use crate::objective::{Batch, Compact, Constants, Objective, Rows};
 use crate::seed::{Noise, Purpose, Rng, Seed};
 use crate::vector::Update;
@@ -47,8 +47,9 @@ impl Site<'_> {
     /// Its work is booked at the client's first moment, in every run alike, whoever made it.
     pub fn once(&mut self, key: u64, make: impl FnOnce(&mut Meter<'_>, Option<&mut Meter<'_>>, &mut Rng) -> Vector) -> Vector {
         let (id, objective, validation) = (self.id, self.train.objective, self.validation.as_ref().map(|v| v.objective));
-        let (vector, work) = self.memo.once(id, key, || {
-            let (mut train, mut check) = (Meter::new(objective), validation.map(Meter::new));
+        let (vector, work) = self.memo.once(id, key, |until| {
+            let mut train = Meter { until, ..Meter::new(objective) };
+            let mut check = validation.map(Meter::new);
             let mut rng = Seed(key).fixed(id, Purpose::Solve);
             let vector = make(&mut train, check.as_mut(), &mut rng);
             let mut work = train.work();
@@ -73,6 +74,8 @@ pub struct Meter<'a> {
     work: Work,
     /// Key of dropout and augmentation; each differentiation takes the next.
     noise: Option<Noise>,
+    /// Who may say that it is enough.
+    until: Option<&'a dyn Archive>,
 }
 
 impl std::fmt::Debug for Meter<'_> {
@@ -84,11 +87,11 @@ impl std::fmt::Debug for Meter<'_> {
 impl<'a> Meter<'a> {
     /// A fresh meter.
     pub fn new(objective: &'a dyn Objective) -> Self {
-        Self { objective, work: Work::default(), noise: None }
+        Self { objective, work: Work::default(), noise: None, until: None }
     }
 
     pub(crate) fn noisy(objective: &'a dyn Objective, noise: Noise) -> Self {
-        Self { objective, work: Work::default(), noise: Some(noise) }
+        Self { noise: Some(noise), ..Self::new(objective) }
     }
 
     /// d
@@ -130,6 +133,9 @@ impl<'a> Meter<'a> {
 
     /// Writes ∇f(x; rows) into `g`.
     pub fn gradient_into(&mut self, x: &Vector, rows: Rows<'_>, g: &mut Vector) {
+        if self.is_over() {
+            return g.fill(0.0);
+        }
         let batch = self.batch(rows, 1);
         self.objective.gradient(x, batch, g);
     }
@@ -179,8 +185,16 @@ impl<'a> Meter<'a> {
 
     /// ∇²f(x; rows)·v into `out`.
     pub fn hessian_vector(&mut self, x: &Vector, v: &Vector, rows: Rows<'_>, out: &mut Vector) {
+        if self.is_over() {
+            return out.fill(0.0);
+        }
         let batch = self.batch(rows, 2);
         self.objective.hessian_vector(x, v, batch, out);
+    }
+
+    /// Was it said that a solve has taken long enough?
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(Archive::is_enough)
     }
 
     fn touched(&self, rows: Rows<'_>) -> u64 {

@@ -161,6 +161,8 @@ pub struct Trained<A: Algorithm> {
     pub heard: LastReplies,
     /// What was spent.
     pub ledger: Ledger,
+    /// Clients who broke the protocol too often: they are neither asked nor measured any more.
+    pub excluded: Vec<ClientId>,
     /// Rounds completed.
     pub rounds: u64,
     /// How it ended.
@@ -237,8 +239,8 @@ pub fn train_from<A: Study>(
         }
         checkpointer.end(&now).map_err(|source| TrainError::Keep { round: now.next.saturating_sub(1), source })?;
     }
-    let RunState { server, next, account: Account { heard, ledger, .. } } = now;
-    Ok(Trained { server, heard, ledger, rounds: next.saturating_sub(1), outcome })
+    let RunState { server, next, account: Account { heard, ledger, breaches, .. } } = now;
+    Ok(Trained { server, heard, ledger, excluded: breaches.all_excluded(), rounds: next.saturating_sub(1), outcome })
 }
 
 /// Adds up who counted how much for whom, of those who are measured: in every round, measured or not.
@@ -344,6 +346,8 @@ fn measure<A: Study>(
     let mut table = Table::default();
     let RunState { server, account, .. } = now;
     let Account { model, heard, ledger, breaches, attempts, totals, .. } = account;
+    // Whoever is no longer asked to train is not asked for scores either.
+    let to = &*breaches.without(to);
     // A score whose vectors are no models is a breach like a reply that does not fit, and as good as none.
     let mut add = |table: &mut Table, id: ClientId, score: Score| match score.fits(*model) {
         Ok(()) => table.add(score),

@@ -11,16 +11,18 @@ use toml::{Table, Value};
 /// Folder → the folders it may depend on. Tests, benches and examples are free.
 const TABLE: &[(&str, &[&str])] = &[
     ("macros", &[]),
+    ("files", &[]),
     ("core", &["macros"]),
     ("methods", &["core"]),
     ("nn", &["core"]),
-    ("records", &["core"]),
-    ("problems", &["core", "nn", "records", "runtime"]),
-    ("runtime", &["core"]),
+    ("records", &["core", "files"]),
+    ("problems", &["core", "files", "nn", "records", "runtime"]),
+    ("runtime", &["core", "files"]),
     ("report", &["core", "records"]),
     ("theory", &[]),
-    ("motet", &["core", "methods", "nn", "problems", "records", "runtime", "report", "theory"]),
+    ("motet", &["core", "files", "methods", "nn", "problems", "records", "runtime", "report", "theory"]),
     ("cli", &["motet"]),
+    ("fuzz", &["motet"]),
     ("conformance", &["core", "methods", "nn", "problems", "records", "runtime", "report", "motet"]),
 ];
 

@@ -1,5 +1,6 @@
 //! Fixed workloads, for comparison with other systems.
 
+mod against;
 mod diana;
 mod mirror;
 mod networks;
@@ -22,6 +23,8 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 
+pub use against::{Comparison, Ratio};
+
 /// A fixed workload. Its shape never changes, so that times can be compared with other systems and over versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workload {
@@ -37,6 +40,10 @@ pub enum Workload {
     Cnn,
     /// FedAvg: 100 clients x 40 sequences of 80, 2 x LSTM 256, 10 clients a round, 10 steps of batch 4, f32.
     Lstm,
+    /// FedAvg: ResNet-18 with group norm on images of 32 x 32 x 3, 2 clients a round, 2 steps of batch 20, f32.
+    Resnet,
+    /// FedAvg: the encoder of all-MiniLM-L6-v2 on 64 tokens, 2 clients a round, 2 steps of batch 8, f32.
+    Bert,
     /// FedAvg: 10,000 clients x 20 examples, 60 -> 10 softmax regression, 100 clients a round, 2 steps of batch 10, f32.
     Tiny,
     /// 342,477 users made on demand, 10,000 words x 500 tags, 50 a round, 10 steps of batch 16 on sparse rows, server SGD, f32.
@@ -59,6 +66,8 @@ pub const WORKLOADS: &[(Workload, &str, &str)] = &[
     (Workload::Scafflix, "scafflix", "Scafflix on the same data, ten local steps a round, against the bare gradient kernel"),
     (Workload::Cnn, "cnn", "FedAvg: 100 clients x 100 images of 28 x 28, McMahan's CNN, 10 clients a round, 10 steps of batch 20, f32"),
     (Workload::Lstm, "lstm", "FedAvg: 100 clients x 40 sequences of 80, 2 x LSTM 256, 10 clients a round, 10 steps of batch 4, f32"),
+    (Workload::Resnet, "resnet", "FedAvg: ResNet-18 with group norm, images of 32 x 32 x 3, 2 clients a round, 2 steps of batch 20, f32"),
+    (Workload::Bert, "bert", "FedAvg: the encoder of all-MiniLM-L6-v2, 64 tokens, 2 clients a round, 2 steps of batch 8, f32"),
     (
         Workload::Tiny,
         "tiny",
@@ -75,7 +84,7 @@ pub const WORKLOADS: &[(Workload, &str, &str)] = &[
 
 impl Workload {
     /// Times it on the threads of a pool and gives the figures that `motet bench` prints. `rounds` is how many are timed;
-    /// where it is absent, 1000 (cnn and lstm 12, mlp 20, tags 100).
+    /// where it is absent, 1000 (cnn and lstm 12, resnet and bert 10, mlp 20, tags 100).
     pub fn time(self, pool: &Arc<Pool>, rounds: Option<u64>) -> Result<Value, Error> {
         let rounds = |usual: u64| rounds.unwrap_or(usual);
         let pool = Arc::clone(pool);
@@ -85,6 +94,8 @@ impl Workload {
             Workload::Meritfed => json!(mirror::mirror_steps()),
             Workload::Cnn => json!(networks::cnn(pool, rounds(12))?),
             Workload::Lstm => json!(networks::lstm(pool, rounds(12))?),
+            Workload::Resnet => json!(networks::resnet(pool, rounds(10))?),
+            Workload::Bert => json!(networks::bert(pool, rounds(10))?),
             Workload::Tiny => json!(networks::tiny(pool, rounds(1000))?),
             Workload::Tags => json!(networks::tags(pool, rounds(100), false)?),
             Workload::TagsYogi => json!(networks::tags(pool, rounds(100), true)?),

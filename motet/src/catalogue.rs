@@ -9,7 +9,7 @@ use motet_methods::{Card as MethodCard, EachMethod, Method, each_method};
 use motet_problems::{AnyModel, AnySource, AnySplit, MODELS, SOURCES, SPLITS};
 use serde_json::Value;
 
-use crate::method::AnyMethod;
+use crate::method::{AnyMethod, written};
 
 /// Everything that an experiment file can name.
 ///
@@ -196,7 +196,11 @@ fn unique(added: Result<(), NameTaken>) {
 fn read<M: Method>(params: &Value) -> Result<Arc<dyn AnyMethod>, Misread> {
     let mut track = serde_path_to_error::Track::new();
     match M::deserialize(serde_path_to_error::Deserializer::new(params, &mut track)) {
-        Ok(method) => Ok(Arc::new(method)),
+        // Records keep a method's parameters, and read them again.
+        Ok(method) => match written(&method) {
+            Ok(_) => Ok(Arc::new(method)),
+            Err(reason) => Err(Misread::Value { path: String::new(), message: format!("its parameters cannot be recorded: {reason}") }),
+        },
         Err(e) => {
             let path = track.path().to_string();
             Err(Misread::Value { path: if path == "." { String::new() } else { path }, message: e.to_string() })

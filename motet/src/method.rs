@@ -54,16 +54,22 @@ impl std::fmt::Debug for dyn AnyMethod {
     }
 }
 
+/// The parameters of a method as an experiment file has them, or why they cannot be written so.
+pub(crate) fn written(method: &impl Method) -> Result<Map<String, Value>, String> {
+    match serde_json::to_value(method) {
+        Ok(Value::Object(params)) => Ok(params),
+        Ok(other) => Err(format!("a table is wanted, and it writes itself as {other}")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 impl<M: Method> AnyMethod for M {
     fn card(&self) -> &'static Card {
         &M::CARD
     }
 
     fn params(&self) -> Map<String, Value> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(params)) => params,
-            _ => Map::new(),
-        }
+        written(self).unwrap_or_else(|reason| panic!("the catalogue reads no method whose parameters cannot be written: {reason}"))
     }
 
     fn share(&self, client: ClientId) -> f64 {

@@ -73,7 +73,7 @@ impl SavedModel {
 
     /// The fields of a table, made features as the client made its own.
     fn prepared(&self, preparation: &Preparation, data: &Path, say: &dyn Fn(&str)) -> Result<Matrix, Error> {
-        let text = fs::read(data).map_err(|e| wrong(data, e))?;
+        let text = motet_files::read(data, u64::MAX).map_err(|e| wrong(data, e))?;
         let file = data.display().to_string();
         let features = preparation.features(&text, &file, self.client.map(|client| client as usize));
         let features = features.map_err(|e| Error::Unknown(e.to_string()))?;
@@ -116,7 +116,7 @@ pub fn saved_model(file: &Path, client: Option<u32>) -> Result<Vector, Error> {
 /// The bytes of a file of models. If it lies among the models of an experiment, the experiment's checksums tell whether it is
 /// what was written.
 fn sound_bytes(file: &Path) -> Result<Vec<u8>, Error> {
-    let bytes = fs::read(file).map_err(|e| wrong(file, e))?;
+    let bytes = motet_files::read(file, u64::MAX).map_err(|e| wrong(file, e))?;
     let full = fs::canonicalize(file).map_err(|e| wrong(file, e))?;
     let name = full.file_name().unwrap_or_default().to_string_lossy();
     if let Some(folder) = full.parent().filter(|folder| folder.ends_with(names::MODELS)).and_then(Path::parent) {
@@ -146,7 +146,7 @@ fn libsvm(data: &Path, features: u64) -> Result<Matrix, Error> {
 }
 
 fn table(data: &Path, drop: &[String], features: u64) -> Result<Matrix, Error> {
-    let text = fs::read_to_string(data).map_err(|e| wrong(data, e))?;
+    let text = motet_files::read_text(data, u64::MAX).map_err(|e| wrong(data, e))?;
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
     let cells = |line: &str| line.split(',').map(|cell| cell.trim().trim_matches('"').to_owned()).collect::<Vec<String>>();
     let first = lines.peek().map(|(_, line)| cells(line)).ok_or_else(|| wrong(data, "has no examples"))?;

@@ -58,8 +58,8 @@ pub trait Session {
     /// xᵢ* of the clients that `wanted` marks, on all threads.
     fn anchors(&self, wanted: Vec<bool>) -> Vec<Option<Vector>>;
 
-    /// |αᵢ ∇fᵢ(Tᵢ(x))|²; NaN if the client cannot be measured.
-    fn gradient2(&self, client: ClientId, x: &Vector) -> f64;
+    /// |αᵢ ∇fᵢ(Tᵢ(x))|²; NaN if the client no longer has the state that was last heard of.
+    fn gradient2(&self, client: ClientId, x: &Vector) -> Result<f64, StoreError>;
 
     /// Runs the rounds that are left.
     fn train(
@@ -78,7 +78,7 @@ pub trait TrainedSession {
     /// How it ended.
     fn ended(&self) -> Ended;
 
-    /// Scores what clients deploy with the model that was reached.
+    /// Scores what clients deploy with the model that was reached; nothing is heard of those who are excluded.
     fn probe(&mut self, to: &[ClientId], look: ProbeRequest, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort>;
 
     /// The model that the server would hand a client now.
@@ -175,10 +175,10 @@ impl<M: Method> Session for Live<M> {
         anchors
     }
 
-    fn gradient2(&self, client: ClientId, x: &Vector) -> f64 {
+    fn gradient2(&self, client: ClientId, x: &Vector) -> Result<f64, StoreError> {
         let look = ProbeRequest { gradient: true, ..ProbeRequest::default() };
-        let score = self.host.score(client, self.now.account.heard.of(client), 0, x, None, look).ok().flatten();
-        score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2())
+        let score = self.host.score(client, self.now.account.heard.of(client), 0, x, None, look)?;
+        Ok(score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2()))
     }
 
     fn train(
@@ -214,7 +214,8 @@ impl<M: Method> TrainedSession for Over<M> {
     fn probe(&mut self, to: &[ClientId], look: ProbeRequest, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
         let Self { method, fleet, trained } = self;
         let shared = |id: ClientId| method.shared(&trained.server, id);
-        fleet.probe(&Probe { round: trained.rounds, to, shared: &shared, heard: &trained.heard, look, reference: None }, each)
+        let to: Vec<ClientId> = to.iter().copied().filter(|id| !trained.excluded.contains(id)).collect();
+        fleet.probe(&Probe { round: trained.rounds, to: &to, shared: &shared, heard: &trained.heard, look, reference: None }, each)
     }
 
     fn shared(&self, client: ClientId) -> Vector {

@@ -10,7 +10,7 @@ use motet_core::{ClientId, Fraction, Memo, PerClient, Plan, Reference, Roster, S
 use motet_problems::Problem;
 use motet_records::{ClientRow, EventKind, Format, Manifest, OptimumCard, Records, RunCard, Summary, Trial, Utc, names};
 use motet_report::claims::judge;
-use motet_report::{render, render_as};
+use motet_report::{cautions, render, render_as, verdict};
 use motet_runtime::{Pool, Solves};
 use serde_json::{Map, Value};
 
@@ -181,7 +181,14 @@ impl Simulation {
     }
 
     /// The method of a run, with what earlier runs decide: which values come to a trial, or were chosen, or picked.
-    fn decide(&self, planned: &Planned, cards: &mut [RunCard], run: usize, past: TrialHistory<'_>, clients: &[ClientRow]) -> MethodEntry {
+    fn decide(
+        &self,
+        planned: &Planned,
+        cards: &mut [RunCard],
+        run: usize,
+        past: TrialHistory<'_>,
+        clients: &[ClientRow],
+    ) -> Result<MethodEntry, Error> {
         let mut entry = self.entries[planned.entry].clone();
         match planned.role {
             Role::Plain => {}
@@ -204,13 +211,17 @@ impl Simulation {
                 }
                 let problem = &self.problems[planned.problem].problem;
                 // Whoever picked nothing, as those who never trained, keeps what all began with.
-                let mut each = vec![entry.pick.map_or(0.5, |rule| *rule.start); problem.shards.len() + problem.unseen as usize];
+                let start = entry.pick.unwrap_or_default().start;
+                let mut each = vec![start; problem.shards.len() + problem.unseen as usize];
                 for row in clients.iter().filter(|row| row.run == of) {
                     if let (Some(place), Some(alpha)) = (each.get_mut(row.client as usize), row.metrics.get("alpha")) {
-                        *place = *alpha;
+                        *place = Fraction::new(*alpha).map_err(|reason| Error::Unsuited {
+                            file: self.experiment.document.file.clone(),
+                            key: format!("{}.alpha", entry.key),
+                            reason: format!("what client {} picked in run {of} {reason}", row.client),
+                        })?;
                     }
                 }
-                let each = each.into_iter().map(|alpha: f64| Fraction::new(alpha.clamp(0.0, 1.0)).unwrap_or(Fraction::ONE)).collect();
                 // A method that cannot be given its αᵢ was refused when the runs were planned.
                 if let Some(method) = entry.method.with_alpha(PerClient::Each(each)) {
                     entry.method = method;
@@ -221,7 +232,7 @@ impl Simulation {
             }
         }
         cards[run].params = entry.method.params();
-        entry
+        Ok(entry)
     }
 
     /// The values that trials chose, and the place of the method with these.
@@ -253,6 +264,10 @@ impl Simulation {
         let experiment = &self.experiment;
         let mut records = self.execute(recorder, observer)?;
         if let Some(mut summary) = records.summary.take() {
+            records.summary = Some(summary.clone());
+            let named = [(experiment.name.clone(), records)];
+            (summary.verdict, summary.cautions) = (verdict::written(&verdict::of_records(&named)), cautions(&named));
+            [(_, records)] = named;
             match judge(&experiment.claims.0, &records) {
                 Ok(verdicts) => summary.claims = verdicts,
                 // The rows are there; only the claims do not fit what was run (a changed grid, say).
@@ -291,6 +306,8 @@ impl Simulation {
             records.manifest.started = before.manifest.started;
             records.events = before.events;
             let under_way = standing.finished.len();
+            let noted = records.events.iter().filter(|event| event.run == Some(under_way) && event.kind == EventKind::Note);
+            begun.notes = noted.map(|event| event.text.clone()).collect();
             for (card, done) in records.manifest.runs.iter_mut().zip(standing.finished) {
                 *card = done.card;
                 runs.push(done.summary);
@@ -311,7 +328,7 @@ impl Simulation {
             }
             let (planned, begun) = (self.runs[run], std::mem::take(&mut begun));
             let past = TrialHistory { runs: &runs, rows: &records.rows };
-            let entry = self.decide(&planned, &mut records.manifest.runs, run, past, &records.clients);
+            let entry = self.decide(&planned, &mut records.manifest.runs, run, past, &records.clients)?;
             let picks = entry.pick.is_some() && self.is_result(&planned);
             let card = &mut records.manifest.runs[run];
             if let Role::Tuned { tuning } = planned.role {
@@ -331,7 +348,7 @@ impl Simulation {
         }
         let tuning = self.tunings.iter().map(|trials| trials.summary(TrialHistory { runs: &runs, rows: &records.rows })).collect();
         records.summary =
-            Some(Summary { experiment: self.experiment.name.clone(), finished: Some(Utc::now()), runs, tuning, claims: vec![] });
+            Some(Summary { experiment: self.experiment.name.clone(), finished: Some(Utc::now()), runs, tuning, ..Summary::default() });
         Ok(records)
     }
 }

@@ -21,6 +21,7 @@ impl Count {
     pub const ZERO: Self = Self(Some(0));
 
     /// So many.
+    #[inline]
     pub const fn of(numbers: usize) -> Self {
         Self(if numbers <= MOST { Some(numbers) } else { None })
     }
@@ -62,6 +63,7 @@ impl From<usize> for Count {
 
 impl<C: Into<Count>> Add<C> for Count {
     type Output = Self;
+    #[inline]
     fn add(self, other: C) -> Self {
         Self::checked(self.0.zip(other.into().0).and_then(|(a, b)| a.checked_add(b)))
     }
@@ -69,6 +71,7 @@ impl<C: Into<Count>> Add<C> for Count {
 
 impl<C: Into<Count>> Mul<C> for Count {
     type Output = Self;
+    #[inline]
     fn mul(self, other: C) -> Self {
         Self::checked(self.0.zip(other.into().0).and_then(|(a, b)| a.checked_mul(b)))
     }

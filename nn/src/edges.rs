@@ -123,7 +123,7 @@ fn packed<E: Element>(sizes: Sizes, room: usize, packed_room: usize, a: &Drawn, 
     }
     let panels = &panels[..needed as usize];
     let mut c = vec![E::of(UNTOUCHED); room];
-    let done = refused(|| E::panel_product(sizes, a.of(&left), panels, &mut c));
+    let done = refused(|| panels::product(sizes, a.of(&left), panels, &mut c));
     let empty = m == 0 || n == 0 || k == 0;
     let fits = empty || a.reaches(m, k) && holds(room, m, n, sizes.to);
     assert_eq!(done.is_ok(), fits);
@@ -139,7 +139,7 @@ fn packed<E: Element>(sizes: Sizes, room: usize, packed_room: usize, a: &Drawn, 
     );
     // Panels of another size than the product's are refused.
     if !empty && fits && !panels.is_empty() {
-        assert!(refused(|| E::panel_product(sizes, a.of(&left), &panels[1..], &mut c)).is_err());
+        assert!(refused(|| panels::product(sizes, a.of(&left), &panels[1..], &mut c)).is_err());
     }
 }
 

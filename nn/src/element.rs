@@ -4,6 +4,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::elementary;
+use crate::lanes::{Kernel, Plain};
 use crate::matrix::Mat;
 use crate::panels;
 use crate::small;
@@ -47,16 +48,16 @@ pub trait Element:
     /// As an index; tokens and classes are numbers.
     fn index(self) -> usize;
 
-    /// c += a·b for few rows of `a`, where `b` was packed in panels.
-    #[doc(hidden)]
-    fn panel_product(sizes: panels::Sizes, a: Mat<'_, Self>, b: &[Self], c: &mut [Self]) {
-        panels::product(sizes, a, b, c);
-    }
-
     /// c = scale·a·b or c += scale·a·b, if it is worth doing apart from the general product.
     #[doc(hidden)]
     fn small_product(_: panels::Sizes, _scale: Self, _a: Mat<'_, Self>, _b: Mat<'_, Self>, _c: &mut [Self]) -> Option<()> {
         None
+    }
+
+    /// Runs a kernel with the widest vectors that the processor has.
+    #[doc(hidden)]
+    fn widest<K: Kernel<Self>>(kernel: K) -> K::Output {
+        kernel.run(Plain)
     }
 
     /// The larger one; NaN only if both are.
@@ -111,11 +112,21 @@ impl Element for f32 {
     fn index(self) -> usize {
         self as usize
     }
-    fn panel_product(sizes: panels::Sizes, a: Mat<'_, f32>, b: &[f32], c: &mut [f32]) {
-        panels::product_single(sizes, a, b, c);
-    }
     fn small_product(sizes: panels::Sizes, scale: f32, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
         small::product(sizes, scale, a, b, c)
+    }
+    fn widest<K: Kernel<f32>>(kernel: K) -> K::Output {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use crate::lanes::{Avx2, Avx512};
+            if let Some(lanes) = Avx512::here() {
+                return kernel.run(lanes);
+            }
+            if let Some(lanes) = Avx2::here() {
+                return kernel.run(lanes);
+            }
+        }
+        kernel.run(Plain)
     }
 }
 

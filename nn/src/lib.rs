@@ -36,7 +36,9 @@ mod element;
 pub mod elementary;
 
 mod files;
+mod filter;
 mod init;
+mod lanes;
 pub mod layer;
 mod loss;
 mod matrix;

@@ -30,14 +30,6 @@ impl<'a, E> Mat<'a, E> {
         Self { row: self.column, column: self.row, ..self }
     }
 
-    /// A number of a matrix that reaches so far.
-    pub(crate) fn at(&self, r: usize, c: usize) -> E
-    where
-        E: Copy,
-    {
-        self.values[r * self.row + c * self.column]
-    }
-
     /// Do the numbers of a row lie side by side?
     pub(crate) fn has_rows(&self) -> bool {
         self.column == 1

@@ -6,9 +6,10 @@
 
 use crate::count::Count;
 use crate::element::Element;
+use crate::lanes::{Kernel, Lanes, WIDEST};
 use crate::matrix::{Mat, holds};
 
-/// Columns of a panel: two vectors of eight.
+/// Columns of a panel: two vectors of eight, or one of sixteen.
 const WIDTH: usize = 16;
 
 /// Numbers a packed matrix of `inner` × `columns` takes.
@@ -92,106 +93,156 @@ impl Sizes {
     }
 }
 
-/// c = a·b or c += a·b with `b` packed, in plain code.
+/// c = a·b or c += a·b with `b` packed.
 ///
 /// # Panics
 /// If a factor does not reach as far as the sizes say, or the product does not fit.
 pub(crate) fn product<E: Element>(sizes: Sizes, a: Mat<'_, E>, b: &[E], c: &mut [E]) {
-    let Sizes { rows, inner, columns, to, onto, .. } = sizes;
-    if sizes.is_empty() {
-        return;
+    E::widest(Call(Product { sizes, a, b, c }));
+}
+
+/// Hands the product on to the vectors there are.
+struct Call<'a, E>(Product<'a, E>);
+
+impl<E: Element> Kernel<E> for Call<'_, E> {
+    type Output = ();
+    fn run<L: Lanes<E>>(self, lanes: L) {
+        lanes.call(self.0);
     }
-    sizes.check(a, b, c);
-    for (j, panel) in b.chunks_exact(inner * WIDTH).enumerate() {
-        let from = j * WIDTH;
-        let count = WIDTH.min(columns - from);
-        for r in 0..rows {
-            let mut sums = [E::ZERO; WIDTH];
-            for (p, b) in panel.as_chunks::<WIDTH>().0.iter().enumerate() {
-                let a = a.at(r, p);
-                for (sum, b) in sums.iter_mut().zip(b) {
-                    *sum += a * *b;
-                }
-            }
-            put(onto, &sums, &mut c[r * to + from..][..count]);
+}
+
+/// A product with a packed matrix, for vectors of any width: two of them side by side, from one panel or from two.
+struct Product<'a, E> {
+    sizes: Sizes,
+    a: Mat<'a, E>,
+    b: &'a [E],
+    c: &'a mut [E],
+}
+
+/// Rows that are taken together: eight sums are enough to wait for none.
+const ROWS: usize = 4;
+
+impl<E: Element> Kernel<E> for Product<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes<E>>(mut self, lanes: L) {
+        let sizes = self.sizes;
+        if sizes.is_empty() {
+            return;
         }
-    }
-}
-
-#[inline(always)]
-fn put<E: Element>(onto: bool, sums: &[E; WIDTH], c: &mut [E]) {
-    for (c, sum) in c.iter_mut().zip(sums) {
-        *c = if onto { *c + *sum } else { *sum };
-    }
-}
-
-/// As [`product`], with fused multiplications where the machine has them.
-pub(crate) fn product_single(sizes: Sizes, a: Mat<'_, f32>, b: &[f32], c: &mut [f32]) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") && !sizes.is_empty() {
-        sizes.check(a, b, c);
-        let mut done = 0;
-        while done < sizes.rows {
-            // SAFETY: the processor has AVX2 and FMA, and the left factor was just seen to reach rows `done` to `sizes.rows`
-            // of `sizes.inner` numbers, of which the function takes no more than are left.
-            done += unsafe {
-                match sizes.rows - done {
-                    1 => tiles::<1>(sizes, done, a, b, c),
-                    2 => tiles::<2>(sizes, done, a, b, c),
-                    3 => tiles::<3>(sizes, done, a, b, c),
-                    _ => tiles::<4>(sizes, done, a, b, c),
-                }
-            };
-        }
-        return;
-    }
-    product(sizes, a, b, c);
-}
-
-/// M rows at once: eight sums in registers. Gives M.
-///
-/// # Safety
-/// `a` reaches row `first + M - 1` and column `sizes.inner - 1`; all other slices are read and written with their bounds.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn tiles<const M: usize>(sizes: Sizes, first: usize, a: Mat<'_, f32>, b: &[f32], c: &mut [f32]) -> usize {
-    let Sizes { inner, columns, to, onto, .. } = sizes;
-    use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps};
-    let (values, row, column) = a.parts();
-    let panels = b.len() / (inner * WIDTH);
-    for turn in 0..panels {
-        let j = if sizes.last_first { panels - 1 - turn } else { turn };
-        let panel = &b[j * inner * WIDTH..][..inner * WIDTH];
-        let mut sums = [[_mm256_setzero_ps(); 2]; M];
-        for (p, b) in panel.as_chunks::<WIDTH>().0.iter().enumerate() {
-            // SAFETY: `b` has sixteen numbers; the panel has `inner` such rows, so p is below `inner`; the caller says that `a`
-            // reaches so far, which also means that the place is computed without an overflow.
-            unsafe {
-                let (b0, b1) = (_mm256_loadu_ps(b.as_ptr()), _mm256_loadu_ps(b.as_ptr().add(8)));
-                for (r, sums) in sums.iter_mut().enumerate() {
-                    let x = _mm256_set1_ps(*values.get_unchecked((first + r) * row + p * column));
-                    *sums = [_mm256_fmadd_ps(x, b0, sums[0]), _mm256_fmadd_ps(x, b1, sums[1])];
+        sizes.check(self.a, self.b, self.c);
+        let panels = sizes.columns.div_ceil(WIDTH);
+        let together = (2 * L::WIDTH / WIDTH).max(1);
+        let groups = panels.div_ceil(together);
+        for first in (0..sizes.rows).step_by(ROWS) {
+            for turn in 0..groups {
+                let group = if sizes.last_first { groups - 1 - turn } else { turn };
+                let (panel, rows) = (group * together, sizes.rows - first);
+                // Panels of a group that has only one are half as many vectors.
+                let whole = together == 1 || panel + 1 < panels;
+                // SAFETY: the sizes were checked: `a` reaches all rows and inner numbers, and `b` has all these panels.
+                unsafe {
+                    match (rows, whole) {
+                        (1, true) => self.tile::<L, 1, 2>(lanes, first, panel),
+                        (2, true) => self.tile::<L, 2, 2>(lanes, first, panel),
+                        (3, true) => self.tile::<L, 3, 2>(lanes, first, panel),
+                        (_, true) => self.tile::<L, 4, 2>(lanes, first, panel),
+                        (1, false) => self.tile::<L, 1, 1>(lanes, first, panel),
+                        (2, false) => self.tile::<L, 2, 1>(lanes, first, panel),
+                        (3, false) => self.tile::<L, 3, 1>(lanes, first, panel),
+                        (_, false) => self.tile::<L, 4, 1>(lanes, first, panel),
+                    }
                 }
             }
         }
-        let from = j * WIDTH;
-        let count = WIDTH.min(columns - from);
+    }
+}
+
+impl<E: Element> Product<'_, E> {
+    /// M rows from `first` on and V vectors of columns from panel number `panel` on, summed in registers.
+    ///
+    /// # Safety
+    /// The sizes were checked, there are such rows, and V vectors lie in panels that there are.
+    #[inline(always)]
+    unsafe fn tile<L: Lanes<E>, const M: usize, const V: usize>(&mut self, lanes: L, first: usize, panel: usize) {
+        let Sizes { inner, columns, to, onto, .. } = self.sizes;
+        let (values, row, across) = self.a.parts();
+        // Where vector v begins: in its panel, which is `inner` rows of sixteen numbers.
+        let place = |v: usize| (panel + v * L::WIDTH / WIDTH) * inner * WIDTH + v * L::WIDTH % WIDTH;
+        let mut sums = [[lanes.splat(E::ZERO); V]; M];
+        // SAFETY: the caller says that `a` reaches row `first + M − 1` and column `inner − 1`, and that the panels are there, of
+        // `inner` rows each. Places were computed without an overflow when they were checked.
+        unsafe {
+            let mut vectors = [self.b.as_ptr(); V];
+            for (v, vector) in vectors.iter_mut().enumerate() {
+                *vector = self.b.as_ptr().add(place(v));
+            }
+            let mut rows = [values.as_ptr(); M];
+            for (r, from) in rows.iter_mut().enumerate() {
+                *from = values.as_ptr().add((first + r) * row);
+            }
+            for p in 0..inner {
+                let mut b = [lanes.splat(E::ZERO); V];
+                for (b, vector) in b.iter_mut().zip(vectors) {
+                    *b = lanes.load(vector.add(p * WIDTH));
+                }
+                for (sums, from) in sums.iter_mut().zip(rows) {
+                    let x = lanes.splat(*from.add(p * across));
+                    for (sum, b) in sums.iter_mut().zip(b) {
+                        *sum = lanes.fused(x, b, *sum);
+                    }
+                }
+            }
+        }
         for (r, sums) in sums.iter().enumerate() {
-            let mut tile = [0.0f32; WIDTH];
-            // SAFETY: `tile` has sixteen numbers.
-            unsafe {
-                _mm256_storeu_ps(tile.as_mut_ptr(), sums[0]);
-                _mm256_storeu_ps(tile.as_mut_ptr().add(8), sums[1]);
+            for (v, sum) in sums.iter().enumerate() {
+                let from = panel * WIDTH + v * L::WIDTH;
+                let count = L::WIDTH.min(columns.saturating_sub(from));
+                if count == 0 {
+                    continue;
+                }
+                let c = &mut self.c[(first + r) * to + from..][..count];
+                if count == L::WIDTH {
+                    // SAFETY: there are as many numbers as a vector has.
+                    unsafe {
+                        let at = c.as_mut_ptr();
+                        lanes.store(at, if onto { lanes.add(lanes.load(at), *sum) } else { *sum });
+                    }
+                    continue;
+                }
+                let mut last = [E::ZERO; WIDEST];
+                // SAFETY: the widest vector has room.
+                unsafe { lanes.store(last.as_mut_ptr(), *sum) };
+                for (c, sum) in c.iter_mut().zip(last) {
+                    *c = if onto { *c + sum } else { sum };
+                }
             }
-            put(onto, &tile, &mut c[(first + r) * to + from..][..count]);
         }
     }
-    M
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lanes::Plain;
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn sixteen_lanes_have_the_bits_of_eight() {
+        let (Some(eight), Some(sixteen)) = (crate::lanes::Avx2::here(), crate::lanes::Avx512::here()) else { return };
+        for (rows, inner, columns) in [(4, 7, 16), (5, 3, 33), (11, 20, 50), (3, 1, 5)] {
+            let numbers = |count: usize| (0..count).map(|k| (k as f32 * 0.37).sin()).collect::<Vec<f32>>();
+            let (a, b) = (numbers(rows * inner), numbers(inner * columns));
+            let mut packed = vec![9.0; room(inner, columns)];
+            pack(inner, columns, Mat::rows(&b, columns), &mut packed);
+            let sizes = Sizes { rows, inner, columns, to: columns, onto: true, last_first: true };
+            let (mut one, mut two) = (vec![1.0; rows * columns], vec![1.0; rows * columns]);
+            eight.call(Product { sizes, a: Mat::rows(&a, inner), b: &packed, c: &mut one });
+            sixteen.call(Product { sizes, a: Mat::rows(&a, inner), b: &packed, c: &mut two });
+            assert_eq!(one, two);
+        }
+    }
 
     #[test]
     fn packed_products_are_products_whatever_the_sizes() {
@@ -211,8 +262,13 @@ mod tests {
                 let mut packed = vec![9.0; room(inner, columns)];
                 pack(inner, columns, right[k / 2 % 2], &mut packed);
                 let mut c = vec![1.0; rows * columns];
-                let how = if k < 4 { product } else { product_single };
-                how(Sizes { rows, inner, columns, to: columns, onto, last_first: onto }, left[k % 2], &packed, &mut c);
+                let sizes = Sizes { rows, inner, columns, to: columns, onto, last_first: onto };
+                let product = Product { sizes, a: left[k % 2], b: &packed, c: &mut c };
+                if k < 4 {
+                    Plain.call(product)
+                } else {
+                    f32::widest(Call(product))
+                }
                 for (place, c) in c.iter().enumerate() {
                     let expect = plain(place / columns, place % columns) + f64::from(u8::from(onto));
                     // Twenty products of numbers below 2.5, each rounded once.

@@ -5,8 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use motet_files::stranger;
+
 use crate::error::ProblemError;
-use crate::guard::{FileLimit, stranger};
+use crate::guard::FileLimit;
 use crate::imports::LIST;
 
 /// The folders a problem may read from.

@@ -22,6 +22,9 @@ pub struct Dataset {
     pub notes: Vec<String>,
 }
 
+/// The largest number that can be counted with: sums of products of two of them stay far from the end of the numbers.
+pub(crate) const LARGEST: f64 = 1e100;
+
 /// What a source means an example for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Usage {
@@ -167,6 +170,17 @@ impl Dataset {
     /// None at all?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The first number that is too large to count with, and where it is: "example 3, feature 2". A number that is missing is
+    /// no matter here.
+    pub(crate) fn too_large(&self) -> Option<(String, f64)> {
+        if let Some((row, column, value)) = self.features.first_beyond(LARGEST) {
+            return Some((format!("example {}, feature {}", row + 1, column + 1), value));
+        }
+        let Targets::Numbers(numbers) = &self.targets else { return None };
+        let at = numbers.iter().position(|number| number.abs() > LARGEST)?;
+        Some((format!("example {}, target", at + 1), numbers[at]))
     }
 
     /// Example `order[0]`, then `order[1]`, …: brings each client's examples together.

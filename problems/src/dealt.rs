@@ -89,6 +89,15 @@ impl Dealt {
         bytes(&self.dataset.features) + (self.dataset.len() * size_of::<f64>()) as u64
     }
 
+    /// Every client's rows, whatever they are for, in rising order.
+    pub(crate) fn owned(&self) -> impl Iterator<Item = Vec<u32>> + '_ {
+        self.parts.iter().map(|part| {
+            let mut rows: Vec<u32> = part.train.iter().chain(&part.validation).chain(&part.test).copied().collect();
+            rows.sort_unstable();
+            rows
+        })
+    }
+
     /// Each client's rows together, training, then validation, then test; and who has how many.
     pub(crate) fn arranged(self) -> (Dataset, Vec<Parts>) {
         let order: Vec<u32> = self.parts.iter().flat_map(|p| p.train.iter().chain(&p.validation).chain(&p.test)).copied().collect();

@@ -10,6 +10,7 @@ pub(crate) enum Step {
     Holdout = 2,
     Unseen = 3,
     Given = 4,
+    Examples = 5,
 }
 
 /// What all clients of a step share.

@@ -11,6 +11,8 @@ use std::io::{self, Read};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
+use motet_files::stranger;
+
 use crate::error::ProblemError;
 
 /// How large one file may be once it is unpacked.
@@ -117,44 +119,22 @@ pub(crate) fn open_regular(file: &Path) -> Result<(File, u64), ProblemError> {
     if let Some(what) = stranger(&fs::metadata(file).map_err(unreadable)?) {
         return Err(ProblemError::NoRegularFile { file: file.to_path_buf(), what });
     }
-    let opened = File::open(file).map_err(unreadable)?;
-    let bytes = opened.metadata().map_err(unreadable)?.len();
-    Ok((opened, bytes))
+    motet_files::open(file).map_err(unreadable)
 }
 
 /// All bytes of a regular file, if they are not too many.
 pub(crate) fn read_regular(file: &Path, limit: FileLimit) -> Result<Vec<u8>, ProblemError> {
-    let (opened, bytes) = open_regular(file)?;
-    let unreadable = |cause| ProblemError::Unreadable { file: file.to_path_buf(), cause };
-    let (largest, mut all) = (limit.largest(), Vec::new());
-    let read = if bytes > largest { bytes } else { opened.take(largest + 1).read_to_end(&mut all).map_err(unreadable)? as u64 };
-    if read > largest {
-        let what = format!("it has more than {} GiB; `[problem] file_gib` allows more", largest / GIB);
-        return Err(unreadable(io::Error::other(what)));
-    }
-    Ok(all)
-}
-
-/// What lies there if it is no regular file.
-pub(crate) fn stranger(about: &fs::Metadata) -> Option<&'static str> {
-    let kind = about.file_type();
-    if kind.is_file() {
-        return None;
-    }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        if kind.is_fifo() {
-            return Some("a pipe (FIFO)");
-        }
-        if kind.is_char_device() || kind.is_block_device() {
-            return Some("a device");
-        }
-        if kind.is_socket() {
-            return Some("a socket");
-        }
-    }
-    Some(if kind.is_dir() { "a folder" } else { "no regular file" })
+    open_regular(file)?;
+    let largest = limit.largest();
+    motet_files::read(file, largest).map_err(|cause| {
+        let cause = match cause.kind() {
+            io::ErrorKind::FileTooLarge => {
+                io::Error::other(format!("it has more than {} GiB; `[problem] file_gib` allows more", largest / GIB))
+            }
+            _ => cause,
+        };
+        ProblemError::Unreadable { file: file.to_path_buf(), cause }
+    })
 }
 
 /// Refuses a link in a folder that leads out of it: what a folder gives must lie in it.

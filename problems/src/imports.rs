@@ -73,7 +73,7 @@ fn copy_all(files: &[PathBuf], to: &Path) -> Result<Vec<Input>, ProblemError> {
 /// Is an imported file still what it was? Files that nobody imported are what they are.
 pub(crate) fn verify(file: &Path, found: &Input) -> Result<(), ProblemError> {
     let Some(list) = file.parent().map(|folder| folder.join(LIST)).filter(|list| list.is_file()) else { return Ok(()) };
-    let text = fs::read(&list).map_err(unreadable(&list))?;
+    let text = motet_files::read(&list, u64::MAX).map_err(unreadable(&list))?;
     let imports: Imports = serde_json::from_slice(&text).map_err(|cause| unreadable(&list)(cause.into()))?;
     match imports.files.into_iter().find(|known| known.name == found.name) {
         Some(known) if known != *found => {

@@ -165,6 +165,23 @@ impl Matrix {
         Ok(Matrix::Sparse(Csr { cols, starts, indices, values }))
     }
 
+    /// The first entry whose size is beyond a limit: row, column, value. Single precision and bytes are taken as they are.
+    pub(crate) fn first_beyond(&self, limit: f64) -> Option<(usize, usize, f64)> {
+        let far = |value: &f64| value.abs() > limit;
+        match self {
+            Matrix::Dense(a) => {
+                let k = a.values.iter().position(far)?;
+                Some((k.checked_div(a.cols)?, k.checked_rem(a.cols)?, a.values[k]))
+            }
+            Matrix::Sparse(a) => {
+                let values = a.values.as_ref()?;
+                let k = values.iter().position(far)?;
+                Some((a.starts.partition_point(|start| *start <= k).checked_sub(1)?, a.indices.at(k), values[k]))
+            }
+            Matrix::Single(_) | Matrix::Bytes(_) => None,
+        }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {

@@ -11,10 +11,11 @@ use motet_runtime::{ByzantineClients, Devices};
 use crate::album::Album;
 use crate::data_folder::Folders;
 use crate::data_summary::DataSummary;
-use crate::dataset::{Dataset, Examples};
+use crate::dataset::{Dataset, Examples, LARGEST};
 use crate::dealt::{Dealt, clients};
 use crate::error::ProblemError;
 use crate::guard::FileLimit;
+use crate::identity::Identity;
 use crate::prepare::{Field, Preparation};
 use crate::problem_config::ProblemConfig;
 use crate::source::open::open;
@@ -39,6 +40,8 @@ pub struct Problem {
     pub inputs: Vec<Input>,
     /// Who has what.
     pub census: DataSummary,
+    /// Which data, and whose.
+    pub identity: Identity,
     /// Clients in each group, where the source knows groups.
     pub groups: Vec<u64>,
     /// Clients that lie.
@@ -134,6 +137,9 @@ impl Problem {
             },
             dim: self.start.len() as u64,
             examples: self.shards.iter().map(|shard| shard.train.samples() as u64).sum(),
+            tested: self.shards.iter().filter_map(|shard| shard.test_evaluator.as_ref()).map(|test| test.examples() as u64).sum(),
+            data: self.identity.data.clone(),
+            people: self.identity.people.clone(),
             smoothness: range(constants.iter().map(|c| c.smoothness)),
             convexity: range(constants.iter().map(|c| c.convexity)),
             groups: self.groups.clone(),
@@ -156,6 +162,7 @@ impl Problem {
             start,
             inputs: Vec::new(),
             census,
+            identity: Identity::default(),
             groups: config.source.groups(),
             liars: config.byzantine,
             devices: config.devices,
@@ -182,6 +189,7 @@ impl Problem {
             start,
             inputs: Vec::new(),
             census,
+            identity: Identity::default(),
             groups: vec![],
             liars: config.byzantine,
             devices: config.devices,
@@ -200,6 +208,7 @@ impl Problem {
         let memory_bytes = dealt.memory_bytes();
         let (count, mut inputs) = (dealt.unseen, std::mem::take(&mut dealt.inputs));
         let preparation = dealt.preparation.take().map(Arc::new);
+        let identity = Identity::of(&config.source, &inputs, seed, dealt.owned());
         let (dataset, parts) = dealt.arranged();
         let mut fitted = model.fitted(Arc::new(Examples::new(dataset)?), seed)?;
         match &config.weights {
@@ -227,6 +236,7 @@ impl Problem {
             start,
             inputs,
             census,
+            identity,
             groups: vec![],
             liars: config.byzantine,
             devices: config.devices,
@@ -314,6 +324,11 @@ impl Stock {
         inputs: Vec<Input>,
         run: u64,
     ) -> Result<Self, ProblemError> {
+        if let Some((place, value)) = dataset.too_large() {
+            let file = inputs.first().map_or_else(|| config.source.name().into(), |input| input.name.clone());
+            let what = format!("{value:e} is too large to count with, {LARGEST:e} being the most: scale the numbers, or mend this one");
+            return Err(ProblemError::Odd { file, place, what });
+        }
         let split = match &config.split {
             Some(split) => split.clone(),
             None if dataset.keys.is_some() => Split::new(Natural::default()),

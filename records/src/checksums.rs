@@ -4,16 +4,15 @@
 //! run is kept or done, and at the end; the bytes since the last line are not covered yet. A file that is replaced as a whole has a
 //! line for each time, written just before the file: the last one counts, and the one before may if a kill came between.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
+use motet_files::replace;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::sha256;
 use crate::lengths::Lengths;
 use crate::names;
-use crate::replace::replace;
 use crate::stream::Stream;
 
 /// One line.
@@ -42,7 +41,7 @@ impl Checksums {
     /// is cut off go.
     pub(crate) fn open(folder: &Path, lengths: &Lengths) -> io::Result<(Self, Lengths)> {
         let path = folder.join(names::CHECKSUMS);
-        let text = match fs::read(&path) {
+        let text = match motet_files::read(&path, u64::MAX) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => vec![],
             read => read?,
         };

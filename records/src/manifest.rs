@@ -52,6 +52,16 @@ pub struct ProblemCard {
     pub dim: u64,
     /// Training examples of all clients.
     pub examples: u64,
+    /// Test examples of all clients.
+    #[serde(default)]
+    pub tested: u64,
+    /// Which data it is made of: problems that cut the same data in another way have the same.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub data: String,
+    /// Who its clients are: the same where each client has the same examples, or draws them from the same source, whatever part of
+    /// them is held out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub people: String,
     /// Smallest, mean and largest Lᵢ.
     #[serde(default, with = "json_number::triple")]
     pub smoothness: Option<[f64; 3]>,

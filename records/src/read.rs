@@ -1,7 +1,6 @@
 //! An experiment's records in memory, and back from disk.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -123,7 +122,7 @@ impl Manifest {
             format: Format,
         }
         let path = folder.join(names::MANIFEST);
-        let text = fs::read_to_string(&path).map_err(|source| ReadError::File { path: path.clone(), source })?;
+        let text = motet_files::read_text(&path, u64::MAX).map_err(|source| ReadError::File { path: path.clone(), source })?;
         let wrong = |source: serde_json::Error| ReadError::Content { path: path.clone(), line: source.line(), source };
         let Version { format } = serde_json::from_str(&text).map_err(wrong)?;
         if !format.is_known() {
@@ -162,7 +161,7 @@ impl Records {
         for card in &self.manifest.runs {
             let name = names::model(card);
             let path = folder.join(&name);
-            let read = fs::read(&path).map_err(|source| ReadError::File { path: path.clone(), source });
+            let read = motet_files::read(&path, u64::MAX).map_err(|source| ReadError::File { path: path.clone(), source });
             let Some(bytes) = optional(read)? else {
                 checksums.may_be_missing(folder, &name).map_err(damaged)?;
                 continue;
@@ -207,18 +206,18 @@ fn optional<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
 }
 
 fn read_merits(path: &Path) -> Result<Vec<Merit>, ReadError> {
-    let bytes = fs::read(path).map_err(|source| ReadError::File { path: path.into(), source })?;
+    let bytes = motet_files::read(path, u64::MAX).map_err(|source| ReadError::File { path: path.into(), source })?;
     merits::read_all(&bytes).map_err(|source| ReadError::Ledger { path: path.into(), source })
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ReadError> {
-    let text = fs::read_to_string(path).map_err(|source| ReadError::File { path: path.into(), source })?;
+    let text = motet_files::read_text(path, u64::MAX).map_err(|source| ReadError::File { path: path.into(), source })?;
     serde_json::from_str(&text).map_err(|source| ReadError::Content { path: path.into(), line: source.line(), source })
 }
 
 fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, ReadError> {
     let file = |source| ReadError::File { path: path.into(), source };
-    let mut from = BufReader::new(fs::File::open(path).map_err(file)?);
+    let mut from = BufReader::new(motet_files::open(path).map_err(file)?.0);
     let (mut items, mut text) = (vec![], String::new());
     while from.read_line(&mut text).map_err(file)? > 0 {
         if text.ends_with('\n') {

@@ -4,10 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use motet_files::kill;
 use sha2::{Digest, Sha256};
 
 use crate::digest::hexadecimal;
-use crate::kill;
 
 /// A checksum is due when a file has grown by so many bytes.
 const CHUNK: u64 = 256 << 10;

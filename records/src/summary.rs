@@ -3,6 +3,7 @@
 use motet_core::{Entry, Metrics, Outcome, UpDown, json_number};
 use serde::{Deserialize, Serialize};
 
+use crate::right_rows::RightRows;
 use crate::tuning::Tuning;
 use crate::utc::Utc;
 
@@ -19,6 +20,13 @@ pub struct Summary {
     /// How values were chosen, where trials chose any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tuning: Vec<Tuning>,
+    /// Who wins and who should join, one entry by metric, the telling one first: what `motet_report::verdict` says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdict: Vec<serde_json::Value>,
+    /// What a reader of the results should know before trusting them: seeds that repeat each other, best values at the edge of
+    /// their grid.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<String>,
     /// Verdicts on the experiment's claims, if it makes any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Verdict>,
@@ -117,7 +125,7 @@ pub enum Status {
 }
 
 /// What one client has at the end of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientRow {
     /// Which run of the experiment.
     pub run: usize,
@@ -128,7 +136,17 @@ pub struct ClientRow {
     pub name: Option<String>,
     /// Its training examples.
     pub examples: u64,
+    /// Its test examples.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tested: u64,
+    /// Which of its test examples the model gets right, where accuracy is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub right: Option<RightRows>,
     /// Of its personal model.
     #[serde(with = "json_number::map")]
     pub metrics: Metrics,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -103,7 +103,7 @@ const TRIES: usize = 20;
 /// The file of checksums; none if there is none.
 fn read_lines(folder: &Path) -> Result<Option<Vec<u8>>, ReadError> {
     let path = folder.join(names::CHECKSUMS);
-    match fs::read(&path) {
+    match motet_files::read(&path, u64::MAX) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         read => read.map(Some).map_err(|source| ReadError::File { path, source }),
     }

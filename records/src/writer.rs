@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use motet_core::{Merit, Row};
+use motet_files::replace;
 use serde::Serialize;
 
 use crate::checksums::Checksums;
@@ -12,7 +13,6 @@ use crate::event::Event;
 use crate::lengths::Lengths;
 use crate::manifest::{Manifest, RunCard};
 use crate::models::Models;
-use crate::replace::replace;
 use crate::stream::Stream;
 use crate::summary::{ClientRow, Summary};
 use crate::{merits, names};

@@ -134,10 +134,11 @@ fn write_table(m: &mut Markup, clients: &[ClientSummary]) {
     m.open("section", &[("id", &"clients")]);
     m.element("h2", &[], "Clients");
     m.open("div", &[("class", &"scroll tall")]);
-    m.open("table", &[]);
+    m.open("table", &[("class", &"stack"), ("data-sortable", &"")]);
     m.open("thead", &[]);
     m.open("tr", &[]);
-    ["client", "train", "validation", "test", "labels it has"].iter().for_each(|column| m.element("th", &[], column));
+    m.element("th", &[("class", &"word")], "client");
+    ["train", "validation", "test", "labels it has"].iter().for_each(|column| m.element("th", &[], column));
     m.close();
     m.close();
     m.open("tbody", &[]);

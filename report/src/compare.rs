@@ -1,11 +1,13 @@
 //! Several runs on common axes.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use motet_core::Row;
 use motet_records::Records;
 
 use crate::group::{Group, Run};
+use crate::verdict::Verdict;
 
 /// The folders of one report and their runs, grouped: runs that differ only by their seed belong together.
 pub struct Comparison<'a> {
@@ -13,6 +15,8 @@ pub struct Comparison<'a> {
     pub folders: &'a [(String, Records)],
     /// In the order of the manifests.
     pub groups: Vec<Group<'a>>,
+    /// What the records say, found when first asked for.
+    verdicts: OnceCell<Vec<Verdict>>,
 }
 
 /// What counts as one number; the convex problems are computed in `f64`.
@@ -85,7 +89,29 @@ impl<'a> Comparison<'a> {
                 }
             }
         }
-        Self { folders, groups }
+        Self { folders, groups, verdicts: OnceCell::new() }
+    }
+
+    /// What the records say: one computation for everything that is shown. As [`crate::verdict::of_records`].
+    pub fn verdicts(&self) -> &[Verdict] {
+        self.verdicts.get_or_init(|| crate::verdict::of(self))
+    }
+
+    /// What a client is called.
+    pub(crate) fn client_called(&self, client: u32) -> String {
+        let mut rows = self.groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.clients);
+        rows.find(|row| row.client == client).map_or_else(|| format!("client {client}"), |row| crate::evidence::client_name(row))
+    }
+
+    /// Is some problem one of networks?
+    pub(crate) fn is_nonconvex(&self) -> bool {
+        let mut cards = self.folders.iter().flat_map(|(_, records)| &records.manifest.problems);
+        cards.any(|card| card.dim > 0 && card.convexity.is_none())
+    }
+
+    /// The verdict by a metric, where the experiment has one problem.
+    pub(crate) fn verdict(&self, metric: &str) -> Option<&Verdict> {
+        self.verdicts().iter().find(|verdict| verdict.metric == metric && verdict.problem.is_none())
     }
 
     /// The metrics measured in any round, the most telling first.

@@ -3,13 +3,10 @@
 use motet_core::larger_is_better;
 
 use crate::chart::{Draw, LEAST, Level, Line, Mark, Note, Plot, Scale, Style, styles};
-use crate::clients::{ClientTable, Gain};
 use crate::compare::{Axis, Comparison, Curve, Point, is_variant, largest, least, mean};
-use crate::mixture::{AlphaCurve, Contest, Station, alpha_curves, better, judging};
+use crate::mixture::{AlphaCurve, Station, alpha_curves, better, judging};
+use crate::verdict::{Estimate, Verdict};
 use crate::{number, sweep};
-
-/// In percent: one client at −600 must not flatten two hundred others.
-const MOST_GAIN: f64 = 100.0;
 
 /// The style of every group, the same in all pictures.
 pub(crate) fn group_styles(comparison: &Comparison<'_>) -> Vec<Style> {
@@ -27,10 +24,8 @@ pub(crate) fn all(comparison: &Comparison<'_>) -> Vec<Plot> {
     }
     for metric in judging(comparison.metrics()) {
         plots.extend(over_alpha(comparison, metric));
-        if let (Some(table), Some(contest)) = (ClientTable::new(comparison, metric), Contest::new(comparison, metric)) {
-            plots.extend(gains(&table, &contest));
-        }
     }
+    plots.extend(comparison.verdicts().iter().filter(|verdict| verdict.problem.is_none()).filter_map(gains));
     for parameter in sweep::parameters(comparison) {
         plots.extend(sweep::plots(comparison, &parameter).into_iter().map(|(_, plot)| plot));
     }
@@ -125,37 +120,31 @@ pub(crate) fn over_alpha(comparison: &Comparison<'_>, metric: &str) -> Option<Pl
     })
 }
 
-/// What each client gains by the best mixture, sorted. None if there is nothing to compare.
-pub(crate) fn gains(table: &ClientTable, contest: &Contest) -> Option<Plot> {
-    let mut gains = table.gains(contest);
-    gains.sort_by(|a, b| key(a).total_cmp(&key(b)));
-    let over = |label: &str, colour: usize, pick: fn(&Gain) -> Option<f64>| {
-        let points: Vec<Mark> = gains
-            .iter()
-            .enumerate()
-            .filter_map(|(k, g)| Some(mark((k + 1) as f64, (100.0 * pick(g)?).clamp(-MOST_GAIN, MOST_GAIN))))
-            .collect();
-        let style = Style { colour, dash: 0, mark: colour };
-        (!points.is_empty()).then(|| Line { group: colour, label: label.into(), style, draw: Draw::Dots, points, bound: vec![] })
+/// What each client gains by joining, with its interval, the least first. None if nobody is alone or clients are not followed.
+pub(crate) fn gains(verdict: &Verdict) -> Option<Plot> {
+    let joining = verdict.joining.as_ref().filter(|joining| joining.clients.len() > 1)?;
+    let mut gains: Vec<&Estimate> = joining.clients.iter().map(|client| &client.gain).collect();
+    gains.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+    let point = |(k, gain): (usize, &&Estimate)| {
+        let [low, high] = gain.interval.unwrap_or([gain.mean; 2]);
+        Mark { x: (k + 1) as f64, y: gain.mean, low, high, faded: false }
     };
-    let lines: Vec<Line> = [over("over its own model", 0, |g| g.over_local), over("over one model for all", 1, |g| g.over_global)]
-        .into_iter()
-        .flatten()
-        .collect();
-    let values = || lines.iter().flat_map(|l| &l.points).map(|p| p.y);
-    let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
-    let cut = values().any(|v| v.abs() >= MOST_GAIN);
-    let beyond = if cut { format!(" Beyond {MOST_GAIN} % either way, clients stand at the edge.") } else { String::new() };
-    (!lines.is_empty()).then(|| Plot {
-        name: format!("clients-{}", file_name(&table.metric)),
-        title: format!("gain in {} per client, by the best mixture", title(&table.metric)),
+    let points: Vec<Mark> = gains.iter().enumerate().map(point).collect();
+    let (low, high) = points.iter().fold((0.0, 0.0), |(low, high): (f64, f64), p| (low.min(p.low), high.max(p.high)));
+    let style = Style { colour: 0, dash: 0, mark: 0 };
+    let line = Line { group: 0, label: "gain".into(), style, draw: Draw::Dots, points, bound: vec![] };
+    let level = Level { label: "no difference".into(), value: 0.0 };
+    let whiskers = if gains.iter().any(|gain| gain.interval.is_some()) { " with its own 95 % interval" } else { "" };
+    Some(Plot {
+        name: format!("clients-{}", file_name(&verdict.metric)),
+        title: format!("gain in {} per client, by joining", title(&verdict.metric)),
         x: ("clients, sorted by what they gain".into(), Scale::linear(0.0, gains.len() as f64 + 0.5)),
-        y: ("gain, %".into(), Scale::linear_to_ticks(low, high)),
+        y: (format!("gain in {}", title(&verdict.metric)), Scale::linear_to_ticks(low, high)),
         notes: vec![],
-        levels: vec![],
+        levels: vec![level],
         unit: "",
-        caption: format!("Above zero, the mixture serves the client better.{beyond}"),
-        lines,
+        caption: format!("Each dot is a client{whiskers}. Above zero, joining serves it better."),
+        lines: vec![line],
     })
 }
 
@@ -200,17 +189,8 @@ fn marks(curve: &Curve, end: f64) -> Vec<Mark> {
     marks
 }
 
-fn mark(x: f64, y: f64) -> Mark {
-    Mark { x, y, low: y, high: y, faded: false }
-}
-
 fn station(station: &Station) -> Mark {
     Mark { x: station.alpha, y: mean(&station.values), low: least(&station.values), high: largest(&station.values), faded: false }
-}
-
-/// Worst of its gains first: the clients to worry about are on the left.
-fn key(gain: &Gain) -> f64 {
-    gain.over_local.or(gain.over_global).unwrap_or(0.0)
 }
 
 fn is_log(metric: &str, curves: &[&Curve]) -> bool {
@@ -268,7 +248,7 @@ fn alpha_notes(curves: &[AlphaCurve], best: &Station, metric: &str) -> Vec<Note>
         notes.extend(top.map(|y| Note { x: alpha, y, text: text.into(), anchor, ring: false, below: false }));
     }
     if best.alpha > 0.0 && best.alpha < 1.0 {
-        let text = format!("best: α = {}", number::short(best.alpha));
+        let text = format!("{} mean: α = {}", if larger_is_better(metric) { "largest" } else { "least" }, number::short(best.alpha));
         notes.push(Note { x: best.alpha, y: mean(&best.values), text, anchor: "middle", ring: true, below: !larger_is_better(metric) });
     }
     notes

@@ -25,14 +25,15 @@
 //! common axes. An output is one file under `render/` and one line in [`OUTPUTS`].
 
 mod albums;
+mod cautions;
 mod chart;
 pub mod claims;
 mod client_summaries;
 mod clients;
 mod compare;
+mod evidence;
 mod figures;
 mod group;
-mod join;
 mod markup;
 mod merit;
 mod mixture;
@@ -44,12 +45,12 @@ mod sweep;
 pub mod verdict;
 
 pub use albums::{Album, Picture};
+pub use cautions::cautions;
 pub use client_summaries::{ClientSummary, data_page, label_map};
-pub use clients::{ClientLine, ClientTable, Gain, MOST_CLIENTS};
+pub use clients::{ClientLine, ClientTable, MOST_CLIENTS};
 pub use compare::{Axis, Comparison, Curve, Point};
 pub use group::{Group, Run};
-pub use join::{Advice, Candidate, Estimate, Offer, Way, candidates};
 pub use merit::{Columns, Help, Helper, MeritMap, Transfer, transfers};
-pub use mixture::{AlphaCurve, Contest, Role, Station, alpha, alpha_curves};
+pub use mixture::{AlphaCurve, Role, Station, alpha, alpha_curves};
 pub use render::{File, OUTPUTS, Output, RenderError, render, render_as, table};
 pub use results::results;

@@ -1,10 +1,10 @@
-//! One model for all, own models, or a mixture: which runs are which, and which did best.
+//! One model for all, own models, or a mixture: which runs are which.
 
 use motet_core::larger_is_better;
 use motet_records::RunCard;
 use serde_json::Value;
 
-use crate::compare::{Comparison, mean};
+use crate::compare::Comparison;
 use crate::group::Group;
 
 /// What a run's clients deploy.
@@ -118,45 +118,6 @@ pub fn alpha_curves(comparison: &Comparison<'_>, metric: &str) -> Vec<AlphaCurve
     curves
 }
 
-/// The three ways side by side: the best group of each, by the mean over seeds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Contest {
-    /// The metric they are compared by.
-    pub metric: String,
-    /// Own models: group and mean.
-    pub local: Option<(usize, f64)>,
-    /// One model for all: group and mean.
-    pub global: Option<(usize, f64)>,
-    /// The best mixture: group and mean.
-    pub mixture: Option<(usize, f64)>,
-    /// In how many seeds that mixture beats both of the others, and of how many.
-    pub wins: (usize, usize),
-}
-
-impl Contest {
-    /// None unless there are runs of at least two of the three ways.
-    pub fn new(comparison: &Comparison<'_>, metric: &str) -> Option<Self> {
-        let best = |role: Role| {
-            let groups = comparison.groups.iter().enumerate().filter(|(_, g)| g.role() == Some(role));
-            let means = groups.map(|(at, g)| (at, mean(&g.finals(metric)))).filter(|(_, m)| m.is_finite());
-            means.reduce(|best, next| if better(metric, next.1, best.1) { next } else { best })
-        };
-        let (local, global, mixture) = (best(Role::Local), best(Role::Global), best(Role::Mixture));
-        if [local, global, mixture].iter().flatten().count() < 2 {
-            return None;
-        }
-        let rivals: Vec<usize> = [local, global].into_iter().flatten().map(|(at, _)| at).collect();
-        let wins = mixture.map_or((0, 0), |(at, _)| wins(comparison, metric, at, &rivals));
-        Some(Self { metric: metric.to_owned(), local, global, mixture, wins })
-    }
-}
-
-/// How much better `value` is than `other`, as a fraction of `other`. Positive is better.
-pub(crate) fn gain(metric: &str, value: f64, other: f64) -> f64 {
-    let difference = if larger_is_better(metric) { value - other } else { other - value };
-    if difference == 0.0 { 0.0 } else { difference / other.abs() }
-}
-
 pub(crate) fn better(metric: &str, value: f64, other: f64) -> bool {
     if larger_is_better(metric) { value > other } else { value < other }
 }
@@ -171,20 +132,4 @@ pub(crate) fn judging<'m>(metrics: impl IntoIterator<Item = &'m str>) -> Vec<&'m
     // Training loss says little about the models people get: shown only when there is nothing else.
     let held_out = ranked.iter().any(|(r, _)| *r < ORDER.len() - 1);
     ranked.into_iter().filter(|(r, _)| !held_out || *r < ORDER.len() - 1).map(|(_, m)| m).collect()
-}
-
-fn wins(comparison: &Comparison<'_>, metric: &str, at: usize, rivals: &[usize]) -> (usize, usize) {
-    let value = |group: usize, seed: u64| {
-        let run = comparison.groups[group].runs.iter().find(|run| run.card.seed == seed)?;
-        run.last().get(metric).copied()
-    };
-    let (mut won, mut of) = (0, 0);
-    for run in &comparison.groups[at].runs {
-        let Some(mine) = value(at, run.card.seed) else { continue };
-        let theirs: Option<Vec<f64>> = rivals.iter().map(|&rival| value(rival, run.card.seed)).collect();
-        let Some(theirs) = theirs else { continue };
-        of += 1;
-        won += usize::from(theirs.iter().all(|&other| better(metric, mine, other)));
-    }
-    (won, of)
 }

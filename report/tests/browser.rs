@@ -20,8 +20,10 @@ list.dispatchEvent(new Event("change"));
 said.push("metric: " + shown("#curves"));
 press('#curves [data-legend="1"]');
 said.push("hidden: " + document.querySelectorAll("#curves .series.off").length);
-press('#contest button[value="test.accuracy"]');
-said.push("contest: " + shown("#contest"));
+press('#alpha button[value="test.accuracy"]');
+said.push("alpha: " + shown("#alpha"));
+press('#verdict button[value="test.loss"]');
+said.push("verdict: " + shown("#verdict"));
 const plot = document.querySelector("#curves .panel:not([hidden]) .plot"), box = plot.getBoundingClientRect();
 plot.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + box.width / 2, clientY: box.top + 50 }));
 said.push("tip: " + plot.closest("figure").querySelector(".tip").textContent);
@@ -39,7 +41,7 @@ fn switches_switch_and_nothing_is_printed_on_the_console() {
     assert_eq!(
         said,
         "first: metric=gap axis=rounds; axis: metric=gap axis=bits; metric: metric=test.loss axis=bits; hidden: 28; \
-         contest: metric=test.accuracy,metric=test.accuracy",
+         alpha: metric=test.accuracy; verdict: problem=0 metric=test.loss",
         "{log}"
     );
     assert!(tip.starts_with("bits up ") && tip.contains("flix α = 0.4") && !tip.contains("flix α = 0.2"), "{tip}");

@@ -5,8 +5,7 @@ mod sample;
 use motet_core::{Merit, Metrics, Outcome, Promise, Row, UpDown};
 use motet_records::{ClientRow, Manifest, OptimumCard, ProblemCard, Records, RunCard, RunSummary, Summary};
 use motet_report::{
-    Axis, ClientTable, Columns, Comparison, Contest, File, Helper, MeritMap, OUTPUTS, RenderError, alpha_curves, render, render_as, table,
-    transfers,
+    Axis, ClientTable, Columns, Comparison, File, Helper, MeritMap, OUTPUTS, RenderError, alpha_curves, render, render_as, table, transfers,
 };
 use serde_json::json;
 
@@ -244,34 +243,40 @@ fn the_mixture_is_compared_with_both_ends_seed_by_seed() {
     assert_eq!(curves.len(), 1);
     let alphas: Vec<f64> = curves[0].stations.iter().map(|s| s.alpha).collect();
     assert_eq!(alphas, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], "runs of `local` stand at α = 0");
-    let contest = Contest::new(&comparison, "test.loss").unwrap();
-    assert_eq!(comparison.groups[contest.mixture.unwrap().0].label, "flix α = 0.4");
-    assert_eq!(contest.wins, (3, 3));
-    assert!(Contest::new(&comparison, "no such metric").is_none());
+    // One split, and of its rows nothing is known: the mixture is best on average, and nobody is told that it wins.
+    let verdict = &comparison.verdicts()[0];
+    assert_eq!(verdict.ways[0].way, "mixture (flix)");
+    assert!(verdict.winner().is_none());
     let page = file(&folders, "report.html");
-    assert!(
-        page.contains("The mixture wins: its test loss is 25 % below own models and 32 % below one model for all."),
-        "the answer is said"
-    );
+    assert!(page.contains("No clear difference by test accuracy between mixture (flix)"), "the answer is said");
 }
 
 #[test]
-fn where_an_end_is_best_the_page_says_that_the_mixture_does_not_win() {
+fn who_diverged_does_not_win_and_training_loss_is_no_verdict() {
     let mut folders = small();
     for (run, loss) in [(0, 0.5), (1, 0.5), (2, 0.25)] {
         folders[0].1.summary.as_mut().unwrap().runs[run].last.insert("test.loss".into(), loss);
         folders[0].1.rows[2 * run + 1].metrics.insert("test.loss".into(), loss);
     }
     let page = file(&folders, "report.html");
-    assert!(page.contains("Here the mixture does not win: its test loss is 100 % above one model for all."));
+    assert!(page.contains("Not in the contest: flix α=1 (diverged in round 10 at client 3 (seed 1))"), "{page}");
+    assert!(page.contains("No contest by test loss: fewer than two ways can be compared."));
+    let page = file(&small(), "report.html");
+    assert!(page.contains("No verdict") && page.contains("Nothing was measured on test data"));
 }
 
 #[test]
-fn each_client_has_its_best_marked_and_more_than_two_hundred_are_cut_off() {
+fn of_more_than_two_hundred_clients_the_rest_is_cut_off() {
     let mut folders = small();
     for (run, loss) in [(0, 0.4), (1, 0.6), (2, 0.3)] {
-        let client =
-            |client| ClientRow { run, client, name: None, examples: 10, metrics: metrics(&[("test.loss", loss + f64::from(client % 2))]) };
+        let client = |client| ClientRow {
+            run,
+            client,
+            name: None,
+            examples: 10,
+            metrics: metrics(&[("test.loss", loss + f64::from(client % 2))]),
+            ..ClientRow::default()
+        };
         folders[0].1.clients.extend((0..205).map(client));
     }
     let comparison = Comparison::new(&folders);
@@ -279,22 +284,34 @@ fn each_client_has_its_best_marked_and_more_than_two_hundred_are_cut_off() {
     assert_eq!((table.lines.len(), table.omitted), (200, 5));
     // Columns: one model for all (group 1) before the mixture (group 0).
     assert_eq!((table.columns.as_slice(), table.lines[0].values.as_slice()), ([1, 0].as_slice(), [0.3, 0.5].as_slice()));
-    assert_eq!(table.lines[0].best("test.loss").into_iter().collect::<Vec<_>>(), [0]);
-    assert_eq!(table.lines[0].best("test.accuracy").into_iter().collect::<Vec<_>>(), [1]);
     assert!(file(&folders, "report.html").contains("The first 200 clients are shown, 5 are not"));
 }
 
 #[test]
 fn the_same_number_in_another_draw_of_the_data_is_another_client() {
     let mut folders = small();
-    folders[0].1.manifest.runs[1].problem = 1; // the second seed has data of its own
+    folders[0].1.manifest.runs[1].problem = 1; // the second seed has clients of its own
+    let card = |people: &str| ProblemCard { people: people.into(), ..ProblemCard::default() };
+    folders[0].1.manifest.problems = vec![card("some"), card("others")];
     for (run, loss) in [(0, 0.4), (1, 0.6), (2, 0.5)] {
-        folders[0].1.clients.push(ClientRow { run, client: 7, name: None, examples: 10, metrics: metrics(&[("test.loss", loss)]) });
+        folders[0].1.clients.push(ClientRow {
+            run,
+            client: 7,
+            name: None,
+            examples: 10,
+            metrics: metrics(&[("test.loss", loss)]),
+            ..ClientRow::default()
+        });
     }
     let table = ClientTable::new(&Comparison::new(&folders), "test.loss").unwrap();
     let lines: Vec<_> = table.lines.iter().map(|l| (l.problem, l.client, l.values[1])).collect();
     assert_eq!(lines, [(0, 7, 0.4), (1, 7, 0.6)]);
-    assert!(file(&folders, "report.html").contains(">7 of problem 2<"));
+    // Where they are the same, there is one of them.
+    let mut same = folders.clone();
+    same[0].1.manifest.problems = vec![card("some"), card("some")];
+    let table = ClientTable::new(&Comparison::new(&same), "test.loss").unwrap();
+    assert_eq!(table.lines.iter().map(|l| (l.client, l.values[1])).collect::<Vec<_>>(), [(7, 0.5)]);
+    assert!(file(&folders, "report.html").contains(">client 7 of problem 2<"));
 }
 
 #[test]
@@ -316,8 +333,14 @@ fn weighed() -> Folders {
     let local = RunCard { method: "local".into(), run: 1, ..card(1, "local", 0.0, 1) };
     let problem = ProblemCard { about: "means".into(), clients: 4, groups: vec![2, 2], ..ProblemCard::default() };
     let weights = |round: u64| if round < 20 { [0.25; 4] } else { [0.7, 0.28, 0.01, 0.01] };
-    let client =
-        |run: usize, client: u32, loss: f64| ClientRow { run, client, name: None, examples: 9, metrics: metrics(&[("test.loss", loss)]) };
+    let client = |run: usize, client: u32, loss: f64| ClientRow {
+        run,
+        client,
+        name: None,
+        examples: 9,
+        metrics: metrics(&[("test.loss", loss)]),
+        ..ClientRow::default()
+    };
     let records = Records {
         manifest: Manifest { experiment: "weighed".into(), problems: vec![problem], runs: vec![merit, local], ..Manifest::default() },
         rows: vec![row(0, 0, &[("test.loss", 2.0)]), row(0, 40, &[("test.loss", 1.5)]), row(1, 0, &[("test.loss", 1.0)])],

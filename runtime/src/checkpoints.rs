@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::kill;
+use motet_files::kill;
 
 /// A folder of checkpoints.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl Checkpoints {
         let mut found = Holdings::default();
         for number in self.numbers()?.into_iter().rev() {
             let path = self.path(number);
-            let file = fs::read(&path)?;
+            let file = motet_files::read(&path, u64::MAX)?;
             if let Some(format) = foreign(&file) {
                 return Err(io::Error::other(format!(
                     "{} is of checkpoint format {format}, this program goes on from format 2 only: finish with the motet that wrote it",

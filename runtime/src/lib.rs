@@ -35,8 +35,6 @@ mod checkpoints;
 mod deployed;
 mod devices;
 mod inline;
-#[doc(hidden)]
-pub mod kill;
 mod lossy;
 mod pool;
 mod store;

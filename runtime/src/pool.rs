@@ -8,12 +8,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Rounds of spinning before a thread sleeps: about fifty microseconds.
 const SPINS: u32 = 2_000;
 /// How long the caller sleeps at a time while it waits for a slow client.
 const NAP: Duration = Duration::from_micros(100);
+/// Pieces are claimed by so many that a claim takes about this, where a sixteenth of a thread's share takes less: claims are contended
+/// and cost as much as a very small client. Longer claims would leave threads idle at the end, and results waiting for their turn.
+const SHORT: Duration = Duration::from_micros(1);
+/// At most so many pieces in one claim.
+const LONGEST: usize = 64;
+/// A list that the caller works through alone in less than this is not worth the trouble: every result that crosses from one core to
+/// another costs a few lines of cache.
+const BRIEF: Duration = Duration::from_micros(16);
 
 /// Threads in wait of work.
 pub struct Pool {
@@ -26,6 +34,8 @@ struct Shared {
     epoch: AtomicU64,
     desk: Mutex<Desk>,
     wake: Condvar,
+    /// Would the last list have been over in no time on one thread? Then so, it is hoped, is the next.
+    brief: AtomicBool,
 }
 
 #[derive(Default)]
@@ -44,7 +54,8 @@ trait Task: Send + Sync {
 impl Pool {
     /// A pool that works with `threads` threads, the caller's included.
     pub fn new(threads: usize) -> Self {
-        let shared = Arc::new(Shared { epoch: AtomicU64::new(0), desk: Mutex::default(), wake: Condvar::new() });
+        let shared =
+            Arc::new(Shared { epoch: AtomicU64::new(0), desk: Mutex::default(), wake: Condvar::new(), brief: AtomicBool::new(false) });
         for _ in 1..threads {
             let shared = Arc::clone(&shared);
             thread::spawn(move || shared.serve());
@@ -75,26 +86,44 @@ impl Pool {
         if self.threads == 1 || count <= 1 {
             return (0..count).for_each(|k| each(k, work(k)));
         }
-        // Sixteen chunks a thread: few enough to be cheap, many enough that the last one is short.
-        let chunk = (count / (16 * self.threads)).clamp(1, 64);
-        let cells = (0..count).map(|_| Cell::default()).collect();
-        let list = Arc::new(List { work, chunk, next: AtomicUsize::new(0), cells });
+        let done = if self.shared.brief.load(Ordering::Relaxed) { alone(count, &work, &mut each) } else { 0 };
+        if done == count {
+            return;
+        }
+        let cells = (done..count).map(|_| Cell::default()).collect();
+        let list = Arc::new(List { work, first: done, threads: self.threads, next: AtomicUsize::new(0), cells });
         self.shared.publish(Arc::clone(&list) as Arc<dyn Task>);
         let mut due = 0;
         let mut waited = 0;
-        while due < count {
-            if let Some(done) = list.cells[due].take() {
-                each(due, done.unwrap_or_else(|panic| resume_unwind(panic)));
+        let mut own = Claims::new(count, self.threads);
+        while due < list.cells.len() {
+            if let Some(result) = list.cells[due].take() {
+                each(done + due, result.unwrap_or_else(|panic| resume_unwind(panic)));
                 (due, waited) = (due + 1, 0);
-            } else if !list.work_on_one() {
+            } else if !list.work_on_some(&mut own) {
                 // Everything is claimed: somebody else is at it.
                 waited += 1;
                 if waited < SPINS { std::hint::spin_loop() } else { thread::park_timeout(NAP) }
             }
         }
+        let brief = own.piece.is_some_and(|piece| piece.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)) < BRIEF);
+        self.shared.brief.store(brief, Ordering::Relaxed);
         // What the work shared with the caller (a model that was sent) is the caller's alone again.
         self.shared.desk().task = None;
     }
+}
+
+/// Works through a list that is hoped to be brief, looking at the clock after 1, 2, 4, … pieces; says how many are done when it is
+/// over or has proved not to be brief.
+fn alone<T>(count: usize, work: &impl Fn(usize) -> T, each: &mut impl FnMut(usize, T)) -> usize {
+    let begun = Instant::now();
+    for k in 0..count {
+        each(k, work(k));
+        if (k + 1).is_power_of_two() && begun.elapsed() > BRIEF {
+            return k + 1;
+        }
+    }
+    count
 }
 
 impl Drop for Pool {
@@ -172,27 +201,66 @@ impl<T> Cell<T> {
     }
 }
 
+/// What one thread claims of a list.
+struct Claims {
+    /// How many pieces it claims next.
+    size: usize,
+    /// How long one of its first pieces took, once it knows. A look at the clock costs as much as a very small client, so it looks no
+    /// more often.
+    piece: Option<Duration>,
+}
+
+impl Claims {
+    /// Sixteen claims for each thread: few enough to be cheap, many enough that the last one is short.
+    fn new(count: usize, threads: usize) -> Self {
+        Self { size: (count / (16 * threads)).clamp(1, LONGEST), piece: None }
+    }
+
+    /// Does the first of its claims, and learns from it how much to claim.
+    fn learn(&mut self, claimed: usize, work: impl FnOnce()) {
+        let begun = Instant::now();
+        work();
+        let piece = begun.elapsed() / u32::try_from(claimed).unwrap_or(u32::MAX);
+        while self.size < LONGEST / 2 && piece.saturating_mul(2 * self.size as u32) < SHORT {
+            self.size *= 2;
+        }
+        self.piece = Some(piece);
+    }
+}
+
 struct List<T, W> {
     work: W,
-    chunk: usize,
+    /// The number of the first piece: those before it are done.
+    first: usize,
+    threads: usize,
     next: AtomicUsize,
     cells: Vec<Cell<T>>,
 }
 
 impl<T, W: Fn(usize) -> T> List<T, W> {
-    /// Claims one chunk and computes it; false if all are claimed.
-    fn work_on_one(&self) -> bool {
-        let first = self.next.fetch_add(self.chunk, Ordering::Relaxed);
-        for (k, cell) in (first..).zip(self.cells.iter().skip(first).take(self.chunk)) {
-            cell.put(catch_unwind(AssertUnwindSafe(|| (self.work)(k))));
+    /// Claims some pieces and computes them; false if all are claimed.
+    fn work_on_some(&self, own: &mut Claims) -> bool {
+        let first = self.next.fetch_add(own.size, Ordering::Relaxed);
+        let Some(cells) = self.cells.get(first..).filter(|rest| !rest.is_empty()) else { return false };
+        let cells = &cells[..own.size.min(cells.len())];
+        let work = || {
+            for (k, cell) in (self.first + first..).zip(cells) {
+                cell.put(catch_unwind(AssertUnwindSafe(|| (self.work)(k))));
+            }
+        };
+        if own.piece.is_some() {
+            work()
+        } else {
+            own.learn(cells.len(), work)
         }
-        first < self.cells.len()
+        true
     }
 }
 
 impl<T: Send, W: Fn(usize) -> T + Send + Sync> Task for List<T, W> {
     fn help(&self) {
-        while self.work_on_one() {}
+        let mut own = Claims::new(self.cells.len(), self.threads);
+        while self.work_on_some(&mut own) {}
     }
 }
 
@@ -210,6 +278,30 @@ mod tests {
                 assert_eq!(got, (0..count).map(|k| (k, k * k)).collect::<Vec<_>>());
             }
         }
+    }
+
+    #[test]
+    fn brief_lists_stay_with_the_caller_until_one_proves_to_be_long() {
+        let pool = Pool::new(2);
+        let by_caller = |long: bool| {
+            let caller = thread::current().id();
+            let work = move |_| {
+                if long {
+                    thread::sleep(Duration::from_millis(2));
+                }
+                thread::current().id() == caller
+            };
+            let mut own = 0;
+            pool.scatter(32, work, |_, mine| own += usize::from(mine));
+            own
+        };
+        // The first list tells that they are brief. Whoever is disturbed meanwhile believes it one list later.
+        while !pool.shared.brief.load(Ordering::Relaxed) {
+            by_caller(false);
+        }
+        assert_eq!(by_caller(false), 32);
+        assert!(by_caller(true) < 32);
+        assert!(!pool.shared.brief.load(Ordering::Relaxed));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use clap::Args;
 use motet::config::{Document, Experiment};
 use motet::core::Outcome;
 use motet::records::{Records, RunSummary, Tuning, slug};
-use motet::report::table;
+use motet::report::{table, verdict};
 use motet::runtime::Pool;
 use motet::{Error, Folder, Simulation};
 
@@ -146,14 +146,43 @@ pub(super) fn tell(records: &Records, folder: &Path, console: Console<'_>) -> bo
     console.result(&summary, || {
         let named = [(summary.experiment.clone(), records.clone())];
         let chosen = summary.tuning.iter().map(chosen).collect::<String>();
-        format!("{}\n{chosen}Report: {}", table(&named).trim_end(), folder.join("report.html").display())
+        let answer = answer(&named, &summary.cautions);
+        format!("{}\n{chosen}{answer}Report: {}", table(&named).trim_end(), folder.join("report.html").display())
     });
     let failed = |run: &&RunSummary| matches!(run.outcome, Outcome::Failed { .. });
     let failures: Vec<&RunSummary> = summary.runs.iter().filter(failed).collect();
     for run in &failures {
         eprintln!("motet: run \"{}\", seed {}: {}", run.label, run.seed, run.outcome);
     }
-    failures.is_empty()
+    let results = summary.runs.iter().zip(&records.manifest.runs).filter(|(_, card)| card.trial.is_none()).map(|(run, _)| run);
+    let diverged: Vec<&RunSummary> = results.clone().filter(|run| matches!(run.outcome, Outcome::Diverged { .. })).collect();
+    // Some runs that diverge are a result beside others; where all did, there is no result.
+    let nothing_else = !diverged.is_empty() && diverged.len() == results.count();
+    if nothing_else {
+        for run in &diverged {
+            eprintln!("motet: run \"{}\", seed {}: {}", run.label, run.seed, run.outcome);
+        }
+        eprintln!("motet: every run diverged: try a smaller step, or step = \"theory\" where theory knows one");
+    }
+    failures.is_empty() && !nothing_else
+}
+
+/// The verdict, for people: the same sentences as on the page.
+fn answer(named: &[(String, Records)], cautions: &[String]) -> String {
+    let mut lines = vec![];
+    let mut told = vec![];
+    for verdict in verdict::of_records(named) {
+        // Of each problem the telling metric.
+        if !told.contains(&verdict.problem) {
+            lines.extend(verdict.problem.as_ref().map(|problem| format!("{problem}:")));
+            lines.extend([verdict.headline(), verdict.numbers()]);
+            lines.extend(verdict.federation());
+            lines.extend(verdict.clients());
+            told.push(verdict.problem);
+        }
+    }
+    lines.extend(cautions.iter().map(|caution| format!("Note: {caution}")));
+    lines.into_iter().filter(|line| !line.is_empty()).map(|line| line + "\n").collect()
 }
 
 /// What trials chose, for people.

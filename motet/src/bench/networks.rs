@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Host, Memo, Plan, Population, Rhythm, Seed, Shard, Vector, train};
+use motet_core::{Host, Memo, Plan, Population, Rhythm, Rng, Seed, Shard, Vector, train};
 use motet_methods::Method;
 use motet_methods::fedavg::Fedavg;
 use motet_methods::local_update::LocalUpdate;
@@ -52,6 +52,41 @@ pub(super) fn tiny(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
     });
     let method = json!({"gamma": 0.1, "batch": 10, "sampling": {"clients": 100}});
     time::<Fedavg>("tiny", &problem, method, pool, rounds, 100 * 20)
+}
+
+/// ResNet-18 with group norm on images of 32 × 32 × 3: two clients a round, two steps of batch 20 each.
+pub(super) fn resnet(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
+    let image = |rng: &mut Rng| (0..32 * 32 * 3).map(|_| rng.normal()).collect();
+    let (population, start) = labelled(40, image, &json!({"kind": "resnet18", "image": [32, 32, 3]})).map_err(|e| odd(&*e))?;
+    let method = json!({"gamma": 0.01, "batch": 20, "sampling": {"clients": 2}});
+    time_rounds::<Fedavg>("resnet", population, start, method, pool, rounds, 2 * 2 * 20)
+}
+
+/// The encoder of all-MiniLM-L6-v2 on 64 tokens: two clients a round, two steps of batch 8 each.
+pub(super) fn bert(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
+    let text = |rng: &mut Rng| (0..64).map(|_| 1.0 + rng.below(30_521) as f64).collect();
+    let (population, start) = labelled(16, text, &json!({"kind": "bert"})).map_err(|e| odd(&*e))?;
+    let method = json!({"gamma": 0.01, "batch": 8, "sampling": {"clients": 2}});
+    time_rounds::<Fedavg>("bert", population, start, method, pool, rounds, 2 * 2 * 8)
+}
+
+/// Eight clients with so many examples of ten classes each, and a model for them.
+fn labelled(
+    examples: usize,
+    mut features: impl FnMut(&mut Rng) -> Vec<f64>,
+    model: &Value,
+) -> Result<(Arc<dyn Population>, Vector), Box<dyn std::error::Error>> {
+    const CLIENTS: usize = 8;
+    const CLASSES: u32 = 10;
+    let mut rng = Seed(2024).problem(5);
+    let labels = (0..CLIENTS * examples).map(|_| rng.below(CLASSES as usize) as u32).collect();
+    let values: Vec<f64> = (0..CLIENTS * examples).flat_map(|_| features(&mut rng)).collect();
+    let features = Matrix::Dense(Dense { cols: values.len() / (CLIENTS * examples), values });
+    let data = Arc::new(Examples::new(Dataset::new(features, Targets::Classes { labels, classes: CLASSES }))?);
+    // One model for all clients, so that they share its workspaces.
+    let model = serde_json::from_value::<ModelConfig>(model.clone())?.fitted(data, Seed(1))?;
+    let shards: Vec<Shard> = (0..CLIENTS).map(|k| Shard::new(model.objective(k * examples..(k + 1) * examples))).collect();
+    Ok((Arc::new(shards), model.start()))
 }
 
 pub(super) fn mlp(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {

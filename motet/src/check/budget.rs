@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use motet_core::PerClient;
+use motet_core::{Memo, PerClient};
 use motet_runtime::Pool;
 use serde::Serialize;
 
+use super::solves::Solves;
 use crate::affordable::Locals;
 use crate::config::{Experiment, MethodEntry};
 use crate::error::Error;
@@ -29,8 +30,14 @@ pub(super) struct Trade {
 }
 
 impl Trade {
-    /// None for methods without α, and where the constants of a loss are not known.
-    pub(super) fn of(entry: &MethodEntry, experiment: &Experiment, built: &Built, pool: &Arc<Pool>) -> Result<Option<Self>, Error> {
+    /// None for methods without α, where the constants of a loss are not known, and where local solves take longer than we wait.
+    pub(super) fn of(
+        entry: &MethodEntry,
+        experiment: &Experiment,
+        built: &Built,
+        (solves, memo): &(Arc<Solves>, Arc<Memo>),
+        pool: &Arc<Pool>,
+    ) -> Result<Option<Self>, Error> {
         let Some(alpha) = entry.method.alpha() else { return Ok(None) };
         let rule = entry.budget.as_ref();
         let eps = rule.map(|r| *r.eps).or(experiment.run.stop.get("gap").copied()).filter(|eps| *eps > 0.0).unwrap_or(EPS);
@@ -38,7 +45,10 @@ impl Trade {
         rounds.extend(rule.map(|r| r.rounds));
         rounds.sort_unstable();
         rounds.dedup();
-        let locals = Locals::find(entry, built, pool)?;
+        let locals = Locals::find(entry, built, memo, pool)?;
+        if !solves.are_all_made() {
+            return Ok(None);
+        }
         let trade = match &alpha {
             PerClient::Same(alpha) => locals.budget(eps).map(|budget| Self {
                 eps,

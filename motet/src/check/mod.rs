@@ -114,7 +114,7 @@ impl Check {
         for (card, planned) in manifest.runs.iter().zip(simulation.runs()) {
             if card.seed == experiment.seeds[0] && simulation.is_result(planned) {
                 let (entry, built) = (simulation.entry(planned), &simulation.problems()[card.problem]);
-                let budget = Trade::of(entry, experiment, built, pool)?;
+                let budget = Trade::of(entry, experiment, built, &solves[card.problem], pool)?;
                 let (memo, rounds, store) = (&solves[card.problem].1, experiment.run.rounds, experiment.run.store);
                 let trial = Trial { built, memo, pool, label: &card.label, rounds, store };
                 let unsuited = |reason| Error::Unsuited { file: experiment.document.file.clone(), key: entry.key.clone(), reason };
@@ -200,7 +200,7 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     fn of(self, method: &Arc<dyn AnyMethod>) -> Result<Estimate, Error> {
-        let promise = self.built.promise(&**method, None);
+        let promise = self.built.promise(&**method, None).map_err(|e| Error::Unknown(e.to_string()))?;
         let problem = &self.built.problem;
         let scales = Arc::new(Scales::default());
         let run = |rounds: u64| {

@@ -1,6 +1,5 @@
 //! An experiment file as a tree of values, and errors that say where in it something is wrong.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -40,6 +39,9 @@ pub enum ConfigError {
     },
 }
 
+/// No experiment has more bytes: its values are held several times over.
+const LARGEST: u64 = 16 << 20;
+
 /// An experiment file, read but not yet understood.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Document {
@@ -57,7 +59,7 @@ impl Document {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let file = path.display().to_string();
-        let text = fs::read_to_string(path).map_err(|source| ConfigError::File { file: file.clone(), source })?;
+        let text = motet_files::read_text(path, LARGEST).map_err(|source| ConfigError::File { file: file.clone(), source })?;
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         Self::parse(&file, &text, folder)
     }

@@ -355,7 +355,8 @@ fn method(from: &From<'_>, key: &str, choice: super::grid::Choice) -> Result<Met
     let named = table.get("label").is_some_and(Value::is_string);
     let mut label = match table.shift_remove("label") {
         Some(Value::String(label)) => label,
-        _ => [kind.clone(), describe(&choice.chosen)].join(" ").trim_end().to_owned(),
+        Some(other) => return Err(document.wrong(&format!("{key}.label"), format!("must be a text, got {other}"))),
+        None => [kind.clone(), describe(&choice.chosen)].join(" ").trim_end().to_owned(),
     };
     let budget = BudgetRule::take(document, key, &mut table)?;
     let estimates = EstimateRules::take(document, key, &mut table)?;
@@ -386,7 +387,8 @@ fn describe(chosen: &[(String, Value)]) -> String {
 fn distinguish(entries: &mut [MethodEntry]) {
     for k in 1..entries.len() {
         let label = entries[k].label.clone();
-        let same = entries[..k].iter().filter(|e| e.label == label || e.label.starts_with(&format!("{label} #"))).count();
+        let numbered = format!("{label} #");
+        let same = entries[..k].iter().filter(|e| e.label == label || e.label.starts_with(&numbered)).count();
         if same > 0 {
             entries[k].label = format!("{label} #{}", same + 1);
         }

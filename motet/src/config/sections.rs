@@ -119,7 +119,7 @@ impl RunSection {
 
     /// What to measure.
     pub fn look(&self) -> ProbeRequest {
-        ProbeRequest { gradient: self.probe.gradient, train: true, validation: true, test: true, model: false, pick: false }
+        ProbeRequest { gradient: self.probe.gradient, train: true, validation: true, test: true, model: false, pick: false, right: false }
     }
 
     /// When to stop early.

@@ -89,7 +89,7 @@ impl Folder {
     /// they were written; what happened to it is told to `say`.
     pub fn resume(folder: &Path, manifest: &Manifest, say: &dyn Fn(&str)) -> Result<Self, Error> {
         // A damaged manifest would look like another experiment.
-        if let Ok(bytes) = fs::read(folder.join(names::MANIFEST)) {
+        if let Ok(bytes) = motet_files::read(&folder.join(names::MANIFEST), u64::MAX) {
             let damaged = |damage| ReadError::Damaged { folder: folder.into(), damage, others: 0 };
             WholeFiles::of(folder)?.fit(names::MANIFEST, &bytes).map_err(damaged)?;
         }

@@ -25,7 +25,8 @@ use std::io;
 use std::path::Path;
 
 use motet_core::{Reader, Wire};
-use motet_records::{Lengths, RunCard, RunSummary, Stream, kill, replace, sha256};
+use motet_files::{kill, replace};
+use motet_records::{Lengths, RunCard, RunSummary, Stream, sha256};
 use motet_runtime::Checkpoints;
 use serde::{Deserialize, Serialize};
 
@@ -129,7 +130,7 @@ impl Resume {
     pub(crate) fn document(folder: &Path) -> Result<Document, Error> {
         let path = folder.join("resume").join(EXPERIMENT);
         let unreadable = |source| Error::Write { path: path.clone(), source };
-        let text = fs::read(&path).map_err(unreadable)?;
+        let text = motet_files::read(&path, u64::MAX).map_err(unreadable)?;
         serde_json::from_slice(&text).map_err(|e| unreadable(e.into()))
     }
 
@@ -140,7 +141,7 @@ impl Resume {
         let folder = lock.room().to_owned();
         let unreadable = |path: &Path, source| Error::Write { path: path.into(), source };
         let path = folder.join(FINISHED);
-        let text = match fs::read(&path) {
+        let text = match motet_files::read(&path, u64::MAX) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => vec![],
             read => read.map_err(|e| unreadable(&path, e))?,
         };

@@ -6,7 +6,8 @@ use std::io;
 use std::path::PathBuf;
 
 use motet_core::{Reader, Wire};
-use motet_records::{Records, kill};
+use motet_files::kill;
+use motet_records::Records;
 use motet_runtime::Checkpoints;
 
 use super::{Saved, Standing};

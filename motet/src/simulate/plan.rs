@@ -159,7 +159,7 @@ impl<'a> Plans<'a> {
         let mut entry = entry.clone();
         if let Some(rule) = &entry.budget {
             let key = format!("{}.alpha.budget", entry.key);
-            let alpha = Locals::find(&entry, built, self.pool)?.afford(rule).map_err(|reason| self.unsuited(&key, reason))?;
+            let alpha = Locals::find(&entry, built, &built.memo, self.pool)?.afford(rule).map_err(|reason| self.unsuited(&key, reason))?;
             let method = entry.method.with_alpha(alpha);
             entry.method = method.ok_or_else(|| self.unsuited(&key, format!("{} mixes no models", entry.kind())))?;
         }

@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use motet_core::{
-    ClientId, Direction, Merit, Metrics, Outcome, Plan, ProbeRequest, Reference, Row, Seed, UpDown, Wire, is_quality, larger_is_better,
+    ClientId, Direction, Merit, Metrics, Outcome, Plan, ProbeRequest, Reference, Row, Seed, TrainError, UpDown, Wire, is_quality,
+    larger_is_better,
 };
 use motet_problems::reference::{Part, minimise};
-use motet_records::{ClientRow, EventKind, Models, OptimumCard, RunCard, RunSummary, sha256};
+use motet_records::{ClientRow, EventKind, Models, OptimumCard, RightRows, RunCard, RunSummary, sha256};
 use sha2::{Digest, Sha256};
 
 use super::{Planned, Role, Simulation, keep, note};
@@ -20,6 +21,9 @@ use crate::recorders::Recorder;
 use crate::resume::{Saved, Saver};
 use crate::session::{Ended, Ground, Session, States, TrainedSession};
 use crate::timed::{RowSink, Watch};
+
+/// Of a client with more test examples than this it is not kept which of them are right: an interval over seeds will do.
+const MOST_ROWS: usize = 1 << 16;
 
 /// What one run leaves.
 pub(super) struct Done {
@@ -38,6 +42,8 @@ pub(super) struct Begun {
     pub(super) saved: Vec<Saved>,
     pub(super) rows: Vec<Row>,
     pub(super) merits: Vec<Merit>,
+    /// What was noted of it.
+    pub(super) notes: Vec<String>,
 }
 
 pub(super) struct Simulate<'b> {
@@ -68,7 +74,12 @@ impl Simulate<'_> {
         let ground = Ground { disturbed: true, ..built.ground(&self.of.pool, seed, states) };
         let session = Arc::clone(method).on(ground).map_err(unkept)?;
         let reference = self.reference(&**method, &*session)?;
-        self.card.promise = built.promise(&**method, Some((&*session, reference.as_ref().and_then(|r| r.x.as_ref()))));
+        let promise = built.promise(&**method, Some((&*session, reference.as_ref().and_then(|r| r.x.as_ref()))));
+        self.card.promise = promise.map_err(|source| Error::Run {
+            label: self.card.label.clone(),
+            seed: self.planned.seed,
+            source: TrainError::Store { round: session.next_round(), source },
+        })?;
         let plan = Plan {
             run: self.run,
             quorum: *experiment.run.quorum,
@@ -176,7 +187,10 @@ impl Simulate<'_> {
         let optimum = built.optima.borrow_mut().entry(key.finalize().into()).or_insert_with(found).clone();
         if let Some(reason) = unfound {
             let text = format!("{}: no gap is measured, since no minimum could be found: {reason}", self.card.label);
-            self.events.push(note(self.recorder, self.observer, Some(self.run), text)?);
+            // An earlier go at this run has said so already.
+            if !self.begun.notes.contains(&text) {
+                self.events.push(note(self.recorder, self.observer, Some(self.run), text)?);
+            }
         }
         let Some((reference, optimum)) = optimum else { return Ok(None) };
         self.card.optimum = Some(optimum);
@@ -194,19 +208,21 @@ impl Simulate<'_> {
         let names = &built.problem.census.clients;
         // Everyone picks, whoever is measured on the way.
         let ids = if self.picks { built.judged(&Plan { probe_clients: None, ..plan.clone() }) } else { built.judged(plan) };
-        let look = ProbeRequest { gradient: false, pick: self.picks, model: self.of.experiment.run.models, ..plan.look };
+        let look = ProbeRequest { gradient: false, pick: self.picks, model: self.of.experiment.run.models, right: true, ..plan.look };
         let (mut rows, mut models) = (vec![], vec![]);
         let probed = session.probe(&ids, look, &mut |id, score| {
             let mut metrics = Metrics::from([("loss".to_owned(), score.loss)]);
             metrics.extend(score.metrics.iter().map(|(name, value, _)| (name.to_string(), *value)));
             let name = names.get(id.0 as usize).and_then(|household| household.name.clone());
-            rows.push(ClientRow { run: self.run, client: id.0, name, examples: score.examples, metrics });
+            let tested = score.metrics.iter().find(|(name, ..)| name.starts_with("test.")).map_or(0, |(_, _, examples)| *examples);
+            let right = score.right.filter(|right| right.len() <= MOST_ROWS).map(RightRows);
+            rows.push(ClientRow { run: self.run, client: id.0, name, examples: score.examples, tested, right, metrics });
             models.extend(score.model.map(|model| (id, model)));
         });
         probed.map_err(|source| Error::Run {
             label: self.card.label.clone(),
             seed: self.planned.seed,
-            source: motet_core::TrainError::Probe { round: trained.rounds, source },
+            source: TrainError::Probe { round: trained.rounds, source },
         })?;
         self.recorder.clients(&rows)?;
         if !self.of.experiment.run.models {

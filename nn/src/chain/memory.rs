@@ -13,7 +13,7 @@ pub(super) enum Place {
     /// With the caller.
     Input,
     /// In the chain's memory: the output of this link.
-    ClientVersions(usize),
+    Stored(usize),
     /// The same, for one example at a time.
     Passing(usize),
     /// With the caller.
@@ -33,8 +33,10 @@ impl Size {
     }
     /// # Panics
     /// If memory cannot hold so many examples.
+    #[inline]
     pub(super) fn of(self, examples: usize) -> usize {
-        self.count(examples).known()
+        // Counted by hand: it is asked several times a layer, and a very small network takes a microsecond in all.
+        self.each.checked_mul(examples).and_then(|all| all.checked_add(self.fixed)).expect("sizes were checked where they were given")
     }
     /// Sizes of a chain are added after `Chain::new` has counted their sum.
     fn plus(self, other: Size) -> Size {
@@ -83,19 +85,19 @@ impl<E: Element> Chain<E> {
             self.links[k].in_place &= !spoils;
             self.links[k].from = from;
             if !self.links[k].in_place {
-                from = Place::ClientVersions(k);
+                from = Place::Stored(k);
             }
             self.links[k].to = from;
         }
         for k in 0..self.links.len() {
-            if self.links[k].to == Place::ClientVersions(k) {
+            if self.links[k].to == Place::Stored(k) {
                 let to = self.place_of(k);
-                if to == Place::ClientVersions(k) && self.links.last().is_some_and(|last| last.to == to) {
+                if to == Place::Stored(k) && self.links.last().is_some_and(|last| last.to == to) {
                     self.copied = Some(k);
                 }
                 for link in &mut self.links {
                     for place in [&mut link.from, &mut link.to] {
-                        *place = if *place == Place::ClientVersions(k) { to } else { *place };
+                        *place = if *place == Place::Stored(k) { to } else { *place };
                     }
                 }
             }
@@ -105,15 +107,15 @@ impl<E: Element> Chain<E> {
     /// Where the output of link `k` lies, given who else works on it and who reads it.
     fn place_of(&self, k: usize) -> Place {
         let count = self.links.len();
-        let last = (k..count).take_while(|&l| self.links[l].to == Place::ClientVersions(k)).last().unwrap_or(k);
+        let last = (k..count).take_while(|&l| self.links[l].to == Place::Stored(k)).last().unwrap_or(k);
         let read_by_sharers = (k..=last).any(|l| self.links[l].layer.reads().output);
         let Some(reader) = self.links.get(last + 1) else {
             // The caller may overwrite what it is given.
-            return if read_by_sharers { Place::ClientVersions(k) } else { Place::Output };
+            return if read_by_sharers { Place::Stored(k) } else { Place::Output };
         };
         let leaves_block = self.blocks.iter().any(|block| block.links.end == last + 1);
         let stays = read_by_sharers || reader.layer.reads().input || leaves_block || !self.is_each(k);
-        if stays { Place::ClientVersions(k) } else { Place::Passing(k) }
+        if stays { Place::Stored(k) } else { Place::Passing(k) }
     }
 
     /// Lays the memory out.
@@ -125,7 +127,7 @@ impl<E: Element> Chain<E> {
             let more = one.checked_sub(none).expect("a layer keeps no less of one example than of none");
             let own = if self.is_each(k) { Size { fixed: 0, each: one } } else { Size { fixed: none, each: more } };
             let output = match link.to {
-                Place::ClientVersions(owner) if owner == k => Size { fixed: 0, each: link.outputs },
+                Place::Stored(owner) if owner == k => Size { fixed: 0, each: link.outputs },
                 Place::Passing(owner) if owner == k => Size { fixed: link.outputs, each: 0 },
                 _ => Size::default(),
             };
@@ -139,7 +141,7 @@ impl<E: Element> Chain<E> {
     /// Where a place's numbers of some examples are in the memory.
     pub(super) fn range(&self, place: Place, step: Step, all: usize) -> Range<usize> {
         let (owner, span) = match place {
-            Place::ClientVersions(owner) => (owner, step.span(self.links[owner].outputs)),
+            Place::Stored(owner) => (owner, step.span(self.links[owner].outputs)),
             Place::Passing(owner) => (owner, 0..self.links[owner].outputs),
             Place::Input | Place::Output => unreachable!("the caller's numbers are not in the memory"),
         };

@@ -30,6 +30,9 @@ pub struct Chain<E: Element> {
     blocks: Vec<Block>,
     input: Shape,
     output: Shape,
+    /// Numbers of one example that come in, and that go out. A shape that no memory holds fits no slice.
+    inputs: usize,
+    outputs: usize,
     parameters: Vec<Parameter>,
     dim: usize,
     late: usize,
@@ -113,7 +116,9 @@ impl<E: Element> Chain<E> {
             shape = next;
         }
         let blocks = blocks(&links);
-        let mut chain = Self { blocks, links, input, output: shape, parameters, dim, late: 0, memory: Size::default(), copied: None };
+        let [inputs, outputs] = [&input, &shape].map(|shape| shape.count().get().unwrap_or(usize::MAX));
+        let (late, memory, copied) = (0, Size::default(), None);
+        let mut chain = Self { blocks, links, input, output: shape, inputs, outputs, parameters, dim, late, memory, copied };
         chain.arrange();
         chain.measure();
         chain.wait();
@@ -184,9 +189,8 @@ impl<E: Element> Chain<E> {
 
     /// Panics unless examples of this chain come in and go out. Every other size of a pass follows from these.
     fn check(&self, examples: usize, x: &[E], y: &[E]) {
-        let of = |shape: &Shape| (Count::of(examples) * shape.count()).get();
-        assert_eq!(Some(x.len()), of(&self.input), "what comes in is as many examples as the pass has");
-        assert_eq!(Some(y.len()), of(&self.output), "what goes out is as many examples as the pass has");
+        assert_eq!(Some(x.len()), examples.checked_mul(self.inputs), "what comes in is as many examples as the pass has");
+        assert_eq!(Some(y.len()), examples.checked_mul(self.outputs), "what goes out is as many examples as the pass has");
     }
 
     /// y ← all layers of x
@@ -207,7 +211,7 @@ impl<E: Element> Chain<E> {
         }
         if let Some(k) = self.copied {
             let all = Step { first: 0, count: pass.examples };
-            y.copy_from_slice(&pass.memory[self.range(Place::ClientVersions(k), all, pass.examples)]);
+            y.copy_from_slice(&pass.memory[self.range(Place::Stored(k), all, pass.examples)]);
         }
     }
 
@@ -338,11 +342,11 @@ impl<E: Element> Chain<E> {
         let skip = link.at.of(all) + link.own.of(all);
         let (before, own, after) = self.cut(k, step, all, pass.memory);
         let y: &[E] = match link.to {
-            Place::ClientVersions(owner) if reads.output && owner == k => {
+            Place::Stored(owner) if reads.output && owner == k => {
                 let range = self.range(link.to, step, all);
                 &after[range.start - skip..range.end - skip]
             }
-            Place::ClientVersions(_) if reads.output => &before[self.range(link.to, step, all)],
+            Place::Stored(_) if reads.output => &before[self.range(link.to, step, all)],
             _ => &[],
         };
         let x: &[E] = match link.from {

@@ -104,7 +104,7 @@ impl<E: Element> Layer<E> for Lstm {
         let sizes = Sizes { rows: pass.examples, inner: hidden, columns: width, to: time * width, onto: true, last_first: false };
         for t in 0..time {
             if t > 0 {
-                E::panel_product(sizes.turn(t), Mat::strided(&y[(t - 1) * hidden..], time * hidden), packed, &mut gates[t * width..]);
+                panels::product(sizes.turn(t), Mat::strided(&y[(t - 1) * hidden..], time * hidden), packed, &mut gates[t * width..]);
             }
             for e in 0..pass.examples {
                 let at = e * time + t;
@@ -167,7 +167,7 @@ impl Lstm {
                 step_back(&gates[at * width..][..width], cell, &dy[at * hidden..][..hidden], dh, dc, &mut slopes[at * width..][..width]);
             }
             if t > 0 {
-                E::panel_product(sizes.turn(t), Mat::strided(&slopes[t * width..], time * width), packed, dh);
+                panels::product(sizes.turn(t), Mat::strided(&slopes[t * width..], time * width), packed, dh);
             }
         }
         (slopes, late)

@@ -1,7 +1,7 @@
 //! y = body(x) + shortcut(x)
 
-use super::{Flow, Layer, Pace, Pass, Reads, add};
-use crate::chain::{Chain, Named};
+use super::{Flow, Layer, Pace, Pass, Reads, Stepping, add};
+use crate::chain::{Chain, Named, Weights};
 use crate::count::Count;
 use crate::element::Element;
 use crate::parameter::Parameter;
@@ -82,7 +82,8 @@ impl<E: Element> Layer<E> for Residual<E> {
     fn scratch(&self, examples: usize) -> Count {
         let [body, shortcut] = self.ways();
         let longest = body.input().count().max(body.output().count());
-        longest * 2 * examples + body.scratch(examples).max(shortcut.scratch(examples))
+        let late = Count::of(body.late().max(shortcut.late()));
+        longest * 2 * examples + late + body.scratch(examples).max(shortcut.scratch(examples))
     }
 
     fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
@@ -101,26 +102,70 @@ impl<E: Element> Layer<E> for Residual<E> {
     }
 
     fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
+        self.reverse(pass, flow, Weights::Still(w, g));
+    }
+
+    fn stepping(&self) -> Option<&dyn Stepping<E>> {
+        Some(self)
+    }
+}
+
+impl<E: Element> Stepping<E> for Residual<E> {
+    fn backward_onto(&self, pass: &mut Pass<'_, E>, w: &mut [E], flow: Flow<'_, E>) {
+        self.reverse(pass, flow, Weights::Moving(w, &mut []));
+    }
+}
+
+impl<E: Element> Residual<E> {
+    /// Both ways back, the shortcut first. Slopes that have to wait in a pass that steps do so in the scratch, one way's after the
+    /// other's.
+    fn reverse(&self, pass: &mut Pass<'_, E>, flow: Flow<'_, E>, weights: Weights<'_, E>) {
         let [body, shortcut] = self.ways();
         let (dim, memory, buffers) = self.cuts(pass.examples);
         let longest = pass.examples * body.input().len().max(body.output().len());
-        let (side, scratch) = pass.scratch.split_at_mut(2 * longest);
+        let (side, rest) = pass.scratch.split_at_mut(2 * longest);
+        let (late, scratch) = rest.split_at_mut(body.late().max(shortcut.late()));
         let (copy, slope) = side.split_at_mut(longest);
         let (copy, slope) = (&mut copy[..flow.dy.len()], &mut slope[..flow.x.len()]);
         copy.copy_from_slice(flow.dy);
         let (first, second) = pass.memory.split_at_mut(memory);
         let (first_buffers, second_buffers) = pass.buffers.split_at_mut(buffers.min(pass.buffers.len()));
-        let (gb, gs) = g.split_at_mut(dim);
+        let (mut of_body, mut of_shortcut) = match weights {
+            Weights::Still(w, g) => {
+                let ((wb, ws), (gb, gs)) = (w.split_at(dim), g.split_at_mut(dim));
+                (Parameters::Still(wb, gb), Parameters::Still(ws, gs))
+            }
+            Weights::Moving(w, _) => {
+                let (wb, ws) = w.split_at_mut(dim);
+                (Parameters::Moving(wb), Parameters::Moving(ws))
+            }
+        };
         let wanted = flow.dx.is_some();
         let mut inner = Pass { memory: second, scratch, buffers: second_buffers, noise: pass.noise.map(|n| !n), ..*pass };
         let way = Flow { x: flow.x, y: &[], dy: copy, dx: wanted.then_some(&mut *slope) };
-        shortcut.backward(&mut inner, &w[dim..], way, gs);
+        shortcut.reverse(&mut inner, way, of_shortcut.weights(&mut late[..shortcut.late()]));
         let scratch = inner.scratch;
         let mut inner = Pass { memory: first, scratch, buffers: first_buffers, ..*pass };
         let mut dx = flow.dx;
-        body.backward(&mut inner, &w[..dim], Flow { x: flow.x, y: &[], dy: flow.dy, dx: dx.as_deref_mut() }, gb);
+        let way = Flow { x: flow.x, y: &[], dy: flow.dy, dx: dx.as_deref_mut() };
+        body.reverse(&mut inner, way, of_body.weights(&mut late[..body.late()]));
         if let Some(dx) = dx {
             add(slope, dx);
+        }
+    }
+}
+
+/// One way's part of the parameters.
+enum Parameters<'a, E> {
+    Still(&'a [E], &'a mut [E]),
+    Moving(&'a mut [E]),
+}
+
+impl<E> Parameters<'_, E> {
+    fn weights<'w>(&'w mut self, late: &'w mut [E]) -> Weights<'w, E> {
+        match self {
+            Parameters::Still(w, g) => Weights::Still(w, g),
+            Parameters::Moving(w) => Weights::Moving(w, late),
         }
     }
 }

@@ -11,9 +11,9 @@ mod word_lstm;
 
 pub use bert::{Bert, bert};
 pub use char_lstm::{CharLstm, char_lstm};
-pub use fedopt_cnn::fedopt_cnn;
+pub use fedopt_cnn::{fedopt_cnn, fedopt_cnn_by};
 pub use mcmahan_cnn::{mcmahan_cnn, mcmahan_cnn_of};
 pub use mlp::mlp;
-pub use resnet18::{ResNetNorm, resnet18};
+pub use resnet18::{ResNetNorm, resnet18, resnet18_by};
 pub use softmax::softmax;
 pub use word_lstm::{WordLstm, word_lstm};

@@ -2,8 +2,8 @@
 
 use motet_core::{Fraction, Seed};
 use motet_nn::layer::{
-    Activation, Attention, AveragePool, BatchNorm, Conv2d, Dense, Dropout, Embedding, Flatten, GroupNorm, LayerNorm, Lstm, MaxPool,
-    Positions, Residual, Summarise, Summary,
+    Activation, Attention, AveragePool, BatchNorm, Conv2d, Convolution, Dense, Dropout, Embedding, Flatten, GroupNorm, LayerNorm, Lstm,
+    MaxPool, Positions, Residual, Summarise, Summary,
 };
 use motet_nn::zoo::{Bert, CharLstm, ResNetNorm, WordLstm, bert, char_lstm, fedopt_cnn, mcmahan_cnn_of, mlp, resnet18, softmax, word_lstm};
 use motet_nn::{Init, Inputs, Loss, Misfit, Model, Named, Shape, Workspace, named};
@@ -77,7 +77,7 @@ proptest! {
         holds(mlp(a, &[b, c], d, Activation::Relu, Loss::Squared));
         holds(mlp(a, &[b], c, Activation::Tanh, Loss::CrossEntropy));
         holds(softmax(image.clone(), a));
-        holds(mcmahan_cnn_of(image.clone(), [a, b], c, d));
+        holds(mcmahan_cnn_of(image.clone(), [a, b], c, d, Convolution::Fast));
         holds(fedopt_cnn(image.clone(), a));
         holds(resnet18(image.clone(), a, ResNetNorm::Group(b), c));
         holds(resnet18(image, a, ResNetNorm::Batch, b));

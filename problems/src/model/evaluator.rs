@@ -23,11 +23,18 @@ pub(super) struct Judge<L> {
     data: Arc<Examples>,
     rows: Range<usize>,
     task: fn(&Answers<'_>) -> Vec<Metric>,
+    /// Does an example of this target with these scores count as right? None for tasks without right and wrong.
+    is_right: Option<fn(f64, &[f64]) -> bool>,
 }
 
 impl<L: Loss> Judge<L> {
     pub(super) fn new(loss: L, shape: Shape, data: Arc<Examples>, rows: Range<usize>, task: fn(&Answers<'_>) -> Vec<Metric>) -> Self {
-        Self { loss, shape, data, rows, task }
+        Self { loss, shape, data, rows, task, is_right: None }
+    }
+
+    /// The same, for a task whose examples are right or wrong.
+    pub(super) fn counting(self, is_right: fn(f64, &[f64]) -> bool) -> Self {
+        Self { is_right: Some(is_right), ..self }
     }
 }
 
@@ -55,6 +62,23 @@ impl<L: Loss> Evaluator for Judge<L> {
         product::scores(&self.data, &self.shape, &Picked::Range(self.rows.clone()), x.f64s(), &mut scores);
         Some(scores)
     }
+
+    fn right(&self, x: &Vector, _: Option<&Vector>) -> Option<Vec<bool>> {
+        let (is_right, scores) = (self.is_right?, self.scores(x)?);
+        let targets = &self.data.targets()[self.rows.clone()];
+        Some(targets.iter().zip(scores.chunks_exact(self.shape.outputs)).map(|(target, scores)| is_right(*target, scores)).collect())
+    }
+}
+
+/// Of two classes by one score: NaN is right for nobody.
+pub(super) fn right_of_two(target: f64, scores: &[f64]) -> bool {
+    if target == 1.0 { scores[0] > 0.0 } else { scores[0] <= 0.0 }
+}
+
+/// Of many classes by a score for each: ties go to the first.
+pub(super) fn right_of_many(target: f64, scores: &[f64]) -> bool {
+    let best = (0..scores.len()).fold(0, |best, c| if scores[c] > scores[best] { c } else { best });
+    best == target as usize && !scores[best].is_nan()
 }
 
 /// Root mean square and mean absolute error of predicted numbers.
@@ -73,8 +97,7 @@ pub(super) fn two_classes(answers: &Answers<'_>) -> Vec<Metric> {
     for (&target, &score) in answers.targets.iter().zip(answers.scores) {
         let class = target as usize;
         of[class] += 1.0;
-        // NaN is right for nobody.
-        right[class] += f64::from(u8::from(if class == 1 { score > 0.0 } else { score <= 0.0 }));
+        right[class] += f64::from(u8::from(right_of_two(target, &[score])));
     }
     let mut metrics = vec![("accuracy", (right[0] + right[1]) / (of[0] + of[1]))];
     if of[0] > 0.0 && of[1] > 0.0 {
@@ -87,10 +110,7 @@ pub(super) fn two_classes(answers: &Answers<'_>) -> Vec<Metric> {
 /// Share of examples whose largest score is that of their class; ties go to the first.
 pub(super) fn many_classes(answers: &Answers<'_>) -> Vec<Metric> {
     let outputs = answers.scores.len() / answers.targets.len();
-    let right = answers.targets.iter().zip(answers.scores.chunks_exact(outputs)).filter(|(target, scores)| {
-        let best = (0..outputs).fold(0, |best, c| if scores[c] > scores[best] { c } else { best });
-        best == **target as usize && !scores[best].is_nan()
-    });
+    let right = answers.targets.iter().zip(answers.scores.chunks_exact(outputs)).filter(|(target, scores)| right_of_many(**target, scores));
     vec![("accuracy", right.count() as f64 / answers.targets.len() as f64)]
 }
 

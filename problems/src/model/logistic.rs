@@ -4,7 +4,7 @@ use motet_core::{Documented, Kind, NonNegative};
 use motet_nn::elementary::{sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
-use super::evaluator::{Judge, two_classes};
+use super::evaluator::{Judge, right_of_two, two_classes};
 use super::linear::{Curvature, Linear, Loss, Shape};
 use super::{Arc, Evaluator, Examples, Model, ModelError, Objective, Range, kernel};
 
@@ -55,7 +55,7 @@ impl Model for Logistic {
     }
 
     fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
-        Arc::new(Judge::new(Margin, self.shape(&data), data, rows, two_classes))
+        Arc::new(Judge::new(Margin, self.shape(&data), data, rows, two_classes).counting(right_of_two))
     }
 }
 

@@ -31,7 +31,9 @@ use fitted::Plain;
 pub use logistic::{Logistic, Smoothness};
 pub use mean::MeanEstimation;
 pub(crate) use network::axes;
-pub use network::{Activation, Augment, BertClassifier, Channels, CharModel, Cnn, CnnDropout, Mlp, Norm, Normalise, ResNet, WordModel};
+pub use network::{
+    Activation, Augment, BertClassifier, Channels, CharModel, Cnn, CnnDropout, Convolution, Mlp, Norm, Normalise, ResNet, WordModel,
+};
 pub use one_vs_rest::OneVsRest;
 pub use ridge::Ridge;
 pub use softmax::Softmax;
@@ -208,7 +210,7 @@ impl ModelConfig {
     }
 
     /// The model on these examples, made once for all clients; an error if it cannot be fitted to them.
-    pub(crate) fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
+    pub fn fitted(&self, data: Arc<Examples>, seed: Seed) -> Result<Arc<dyn Fitted>, ModelError> {
         if data.tag_count().is_some() && !self.0.predicts_tags() {
             return Err(ModelError::HasTags { model: self.card().name });
         }
@@ -262,6 +264,9 @@ fn within(data: &Examples, rows: &Range<usize>) -> Result<(), ModelError> {
     if data.contains(rows) { Ok(()) } else { Err(ModelError::Rows { rows: rows.clone(), examples: data.len() }) }
 }
 
+/// The largest number that models in single precision can square.
+pub(crate) const LARGEST_SINGLE: f64 = 1e18;
+
 /// Why a model cannot be fitted to the data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
@@ -272,6 +277,21 @@ pub enum ModelError {
         model: &'static str,
         /// What it would take.
         shortage: Shortage,
+    },
+    /// Numbers that the model cannot count with.
+    #[error(
+        "model `{model}` counts in single precision, up to {:e}, and example {example}, feature {feature} is {value:e}: scale the features",
+        LARGEST_SINGLE
+    )]
+    Range {
+        /// Which model.
+        model: &'static str,
+        /// Counts from 1, client after client.
+        example: usize,
+        /// Counts from 1.
+        feature: usize,
+        /// What is there.
+        value: f64,
     },
     /// The model predicts classes, the data has numbers.
     #[error("model `{model}` needs classes as targets, but the targets are numbers; `ridge` predicts numbers")]

@@ -4,7 +4,7 @@ use motet_core::{Documented, Kind, NonNegative};
 use motet_nn::elementary::{sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
-use super::evaluator::{Judge, many_classes};
+use super::evaluator::{Judge, many_classes, right_of_many};
 use super::linear::{Curvature, Linear, Loss, Shape};
 use super::{Arc, Evaluator, Examples, Model, ModelError, Objective, Range};
 
@@ -37,7 +37,7 @@ impl Model for OneVsRest {
 
     fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
         let shape = self.shape(&data);
-        Arc::new(Judge::new(Margins { classes: shape.outputs as f64 }, shape, data, rows, many_classes))
+        Arc::new(Judge::new(Margins { classes: shape.outputs as f64 }, shape, data, rows, many_classes).counting(right_of_many))
     }
 }
 

@@ -4,7 +4,7 @@ use motet_core::{Documented, Kind, NonNegative};
 use motet_nn::elementary::{exp, ln};
 use serde::{Deserialize, Serialize};
 
-use super::evaluator::{Judge, many_classes};
+use super::evaluator::{Judge, many_classes, right_of_many};
 use super::linear::{Curvature, Linear, Loss, Shape};
 use super::{Arc, Evaluator, Examples, Model, ModelError, Objective, Range};
 
@@ -34,7 +34,7 @@ impl Model for Softmax {
     }
 
     fn evaluator(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Evaluator> {
-        Arc::new(Judge::new(CrossEntropy, self.shape(&data), data, rows, many_classes))
+        Arc::new(Judge::new(CrossEntropy, self.shape(&data), data, rows, many_classes).counting(right_of_many))
     }
 }
 

@@ -53,8 +53,8 @@ pub(crate) fn spectrum(dim: usize, wanted: Ends, mut apply: impl FnMut(&[f64], &
         let exhausted = steps == dim || length <= 1e-14 * scale || !length.is_finite();
         if exhausted || steps == MOST_STEPS || steps % PATIENCE == 0 {
             let now = (extreme(&diagonal, &beside, End::Smallest), extreme(&diagonal, &beside, End::Largest));
-            let round_closed = |moved: f64| moved.abs() <= SETTLED * now.0.abs().max(now.1.abs());
-            let (low, high) = before.map_or((false, false), |b| (round_closed(now.0 - b.0), round_closed(now.1 - b.1)));
+            let settled = |moved: f64| moved.abs() <= SETTLED * now.0.abs().max(now.1.abs());
+            let (low, high) = before.map_or((false, false), |b| (settled(now.0 - b.0), settled(now.1 - b.1)));
             let done = high && (low || wanted == Ends::Largest);
             if exhausted || done || steps == MOST_STEPS {
                 let smallest = (wanted == Ends::Both && (exhausted || low)).then_some(now.0);

@@ -15,7 +15,7 @@ use motet_core::{Documented, Kind, Positive, Rng};
 use rand_distr::Gamma;
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -53,6 +53,10 @@ fn two() -> Positive {
 }
 
 impl Load for GaussianClasses {
+    fn redraws(&self) -> Redraws {
+        Redraws::Everything
+    }
+
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         if self.classes.get() < 2 {
             return Err(ProblemError::Value { key: "source.classes", value: "1".into(), wanted: "at least 2 to tell apart".into() });

@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Kind, NonNegative, Rng};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -134,6 +134,10 @@ struct Hand {
 }
 
 impl Load for Handwriting {
+    fn redraws(&self) -> Redraws {
+        Redraws::Everything
+    }
+
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("writers", self.writers), ("examples", self.examples), ("pixels", NonZeroU32::MIN.saturating_add(783))])?;
         affordable_clients(self.writers)?;

@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Kind, NonNegative, Positive, Rng};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -64,6 +64,10 @@ fn even() -> Positive {
 }
 
 impl Load for SyntheticImages {
+    fn redraws(&self) -> Redraws {
+        Redraws::Everything
+    }
+
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[
             ("clients", self.clients),

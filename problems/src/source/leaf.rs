@@ -94,7 +94,7 @@ struct Gathered {
     usages: Vec<Usage>,
     lot: Option<Usage>,
     rows: usize,
-    x: ClientVersions,
+    x: Inputs,
     y: Vec<f64>,
     /// The character after each text.
     next: Vec<char>,
@@ -102,7 +102,7 @@ struct Gathered {
 
 /// Examples in the form of the first of them.
 #[derive(Default)]
-enum ClientVersions {
+enum Inputs {
     #[default]
     Nothing,
     Numbers(Numbers),
@@ -155,11 +155,11 @@ impl Gathered {
     fn finish(self, words: usize) -> Result<Dataset, String> {
         let Self { users, keys, usages, rows, x, y, next, .. } = self;
         let dataset = match x {
-            ClientVersions::Texts(texts) if next.len() == rows => characters(&texts, &next)?,
+            Inputs::Texts(texts) if next.len() == rows => characters(&texts, &next)?,
             _ if !next.is_empty() => return Err("some targets are numbers and some are characters".into()),
-            ClientVersions::Texts(texts) => Dataset::new(bags(&texts, words)?, targets(y)),
-            ClientVersions::Numbers(rows) => Dataset::new(rows.matrix().ok_or("no examples")?, targets(y)),
-            ClientVersions::Nothing => return Err("no examples".into()),
+            Inputs::Texts(texts) => Dataset::new(bags(&texts, words)?, targets(y)),
+            Inputs::Numbers(rows) => Dataset::new(rows.matrix().ok_or("no examples")?, targets(y)),
+            Inputs::Nothing => return Err("no examples".into()),
         };
         // By name, so that the order of files does not matter.
         let mut order: Vec<(&str, u32)> = users.iter().map(|(name, &key)| (name.as_str(), key)).collect();
@@ -172,14 +172,14 @@ impl Gathered {
     }
 }
 
-impl ClientVersions {
+impl Inputs {
     fn push(&mut self, cell: Cell, row: usize) -> Result<(), String> {
         match cell {
             Cell::Numbers(numbers) => {
                 if row == 0 {
-                    *self = ClientVersions::Numbers(Numbers::default());
+                    *self = Inputs::Numbers(Numbers::default());
                 }
-                let ClientVersions::Numbers(rows) = self else { return Err("numbers after texts".into()) };
+                let Inputs::Numbers(rows) = self else { return Err("numbers after texts".into()) };
                 rows.push(&numbers)
             }
             Cell::Text(text) => self.text(text, row),
@@ -192,9 +192,9 @@ impl ClientVersions {
 
     fn text(&mut self, text: String, row: usize) -> Result<(), String> {
         if row == 0 {
-            *self = ClientVersions::Texts(Vec::new());
+            *self = Inputs::Texts(Vec::new());
         }
-        let ClientVersions::Texts(texts) = self else { return Err("texts after numbers".into()) };
+        let Inputs::Texts(texts) = self else { return Err("texts after numbers".into()) };
         texts.push(text);
         Ok(())
     }

@@ -125,10 +125,26 @@ pub trait Load {
     /// Reads or makes what the parameters say. Equal places give equal material.
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError>;
 
+    /// What another seed of the problem changes of it, before any split. Unless told, nothing: the data are what they are.
+    fn redraws(&self) -> Redraws {
+        Redraws::Nothing
+    }
+
     /// How many clients there are in each group, one group after another; empty if there are no groups.
     fn groups(&self) -> Vec<u64> {
         Vec::new()
     }
+}
+
+/// What another seed changes of what a source gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redraws {
+    /// Nothing: the same data, which a split may cut in another way.
+    Nothing,
+    /// Examples: new ones, of the same clients.
+    Examples,
+    /// Everything: other clients with examples of their own.
+    Everything,
 }
 
 /// What a source may use.
@@ -310,6 +326,11 @@ impl Source {
     /// Reads or makes what it says.
     pub fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         self.0.load(place)
+    }
+
+    /// What another seed changes of it.
+    pub fn redraws(&self) -> Redraws {
+        self.0.redraws()
     }
 
     pub(crate) fn groups(&self) -> Vec<u64> {

@@ -18,7 +18,7 @@ use motet_nn::elementary::exp;
 use serde::{Deserialize, Serialize};
 
 use super::tags::{five_hundred, half, ten_thousand};
-use super::{Load, Material, Place};
+use super::{Load, Material, Place, Redraws};
 use crate::dataset::{Dataset, Examples, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -62,6 +62,10 @@ const LEAST: usize = 20;
 const MORE: usize = 41;
 
 impl Load for SyntheticPosts {
+    fn redraws(&self) -> Redraws {
+        Redraws::Everything
+    }
+
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let (words, tags) = (self.words.get() as usize, self.tags.get() as usize);
         if words < LEAST + MORE {

@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Kind, Positive};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -43,6 +43,10 @@ fn five() -> Positive {
 }
 
 impl Load for Sine {
+    fn redraws(&self) -> Redraws {
+        Redraws::Everything
+    }
+
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         if self.tasks.is_empty() || self.tasks.len() != self.counts.len() {
             let value = format!("{} tasks and {} counts", self.tasks.len(), self.counts.len());

@@ -11,10 +11,10 @@
 
 use std::num::NonZeroU32;
 
-use motet_core::{Documented, Fraction, Kind, NonNegative, Positive, Rng};
+use motet_core::{Documented, Fraction, Kind, NonNegative, Positive, Rng, Seed};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -51,6 +51,10 @@ pub struct Synthetic {
     /// How unequal the clients' sizes are, as (i+1)^-imbalance; 0, all equal, unless told.
     #[serde(default = "none")]
     pub imbalance: NonNegative,
+    /// Seed of the clients' true models and centres; the problem's own unless told. With it, another seed of the problem draws new
+    /// examples of the same clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truth: Option<u64>,
 }
 
 impl Kind for Synthetic {
@@ -71,6 +75,10 @@ fn no_fraction() -> Fraction {
 }
 
 impl Load for Synthetic {
+    fn redraws(&self) -> Redraws {
+        if self.truth.is_some() { Redraws::Examples } else { Redraws::Everything }
+    }
+
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         if self.classes.get() < 2 {
             return Err(ProblemError::Value { key: "source.classes", value: "1".into(), wanted: "at least 2 to tell apart".into() });
@@ -81,13 +89,17 @@ impl Load for Synthetic {
         affordable_clients(self.clients)?;
         let rows = clients * self.examples.get() as usize;
         let sizes = power_law_sizes(rows, clients, *self.imbalance, 1);
-        let shared = self.directions(&mut dice::shared(place.seed, Step::Source));
+        let known = self.truth.map_or(place.seed, Seed);
+        let shared = self.directions(&mut dice::shared(known, Step::Source));
         let mut values = Vec::with_capacity(rows * dim);
         let (mut labels, mut keys) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
         for (client, &size) in sizes.iter().enumerate() {
-            let mut rng = dice::own(place.seed, Step::Source, client);
-            let truth = self.truth(&shared, &mut rng);
+            let mut rng = dice::own(known, Step::Source, client);
+            let truth = self.true_model(&shared, &mut rng);
             let centre: Vec<f64> = (0..dim).map(|_| *self.shift * rng.normal()).collect();
+            if self.truth.is_some() {
+                rng = dice::own(place.seed, Step::Examples, client);
+            }
             for _ in 0..size {
                 let start = values.len();
                 values.extend(centre.iter().enumerate().map(|(j, c)| c + (j as f64 + 1.0).powf(-*self.decay / 2.0) * rng.normal()));
@@ -114,7 +126,7 @@ impl Synthetic {
     }
 
     /// Wᵢ
-    fn truth(&self, shared: &[f64], rng: &mut Rng) -> Vec<f64> {
+    fn true_model(&self, shared: &[f64], rng: &mut Rng) -> Vec<f64> {
         let (h, own) = (*self.heterogeneity, self.directions(rng));
         let scale = *self.signal / (1.0 + h * h).sqrt();
         shared.iter().zip(&own).map(|(w, v)| scale * (w + h * v)).collect()

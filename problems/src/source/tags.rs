@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Fraction, Kind};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -55,6 +55,10 @@ const OWN: usize = 5;
 const TAKEN: usize = 3;
 
 impl Load for SyntheticTags {
+    fn redraws(&self) -> Redraws {
+        Redraws::Everything
+    }
+
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("clients", self.clients), ("examples", self.examples)])?;
         affordable(&[("words", self.words), ("tags", self.tags)])?;

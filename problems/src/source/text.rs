@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use motet_core::{Documented, Fraction, Kind};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
@@ -59,6 +59,10 @@ fn some() -> Fraction {
 const MOST_TOKENS: u32 = 1 << 24;
 
 impl Load for SyntheticText {
+    fn redraws(&self) -> Redraws {
+        Redraws::Everything
+    }
+
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         affordable(&[("clients", self.clients), ("examples", self.examples), ("length", self.length.saturating_add(1))])?;
         if self.vocabulary.get() > MOST_TOKENS {

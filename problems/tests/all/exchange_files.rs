@@ -6,36 +6,13 @@ use std::path::{Path, PathBuf};
 use motet_problems::{DataSummary, Folders, Matrix, ProblemConfig, ProblemError};
 use serde_json::{Value, json};
 
+use crate::forms::{npy, zipped};
+
 fn census(folder: &Path, source: Value, extra: Value) -> Result<DataSummary, ProblemError> {
     let mut problem = json!({ "source": source });
     problem.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     let config: ProblemConfig = serde_json::from_value(problem).unwrap();
     DataSummary::of(&config, &Folders::new(PathBuf::from("nowhere"), Some(folder.to_path_buf())), 0)
-}
-
-pub(crate) fn npy(descr: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
-    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
-    let mut file = b"\x93NUMPY\x01\x00".to_vec();
-    file.extend((header.len() as u16).to_le_bytes());
-    file.extend(header.bytes());
-    file.extend(bytes);
-    file
-}
-
-/// Files stored as they are, as `numpy.savez` does.
-pub(crate) fn zipped(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let (mut archive, mut directory) = (Vec::new(), Vec::new());
-    for (name, bytes) in files {
-        let (at, size, length) = (archive.len() as u32, (bytes.len() as u32).to_le_bytes(), (name.len() as u16).to_le_bytes());
-        let common = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &size, &size, &length].concat();
-        archive.extend([b"PK\x03\x04", &common[..], &[0, 0], name.as_bytes(), bytes].concat());
-        directory.extend([b"PK\x01\x02\x14\x00", &common[..], &[0; 12], &at.to_le_bytes(), name.as_bytes()].concat());
-    }
-    let (at, size, count) =
-        ((archive.len() as u32).to_le_bytes(), (directory.len() as u32).to_le_bytes(), (files.len() as u16).to_le_bytes());
-    archive.extend(directory);
-    archive.extend([b"PK\x05\x06\x00\x00\x00\x00", &count[..], &count, &size, &at, &[0, 0]].concat());
-    archive
 }
 
 #[test]

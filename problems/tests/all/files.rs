@@ -1,7 +1,6 @@
 //! Folders of small files that tests write, and the real files where they are.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use motet_problems::{DataSummary, Folders, ProblemConfig};
@@ -39,10 +38,4 @@ pub(crate) fn real(subfolder: &str) -> Option<Folders> {
 
 pub(crate) fn census(problem: &str, folders: &Folders) -> Result<DataSummary, String> {
     DataSummary::of(&config(problem), folders, 0).map_err(|error| error.to_string())
-}
-
-pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut packer = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
-    packer.write_all(bytes).unwrap();
-    packer.finish().unwrap()
 }

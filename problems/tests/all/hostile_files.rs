@@ -9,8 +9,8 @@ use motet_problems::{DataSummary, Folders, ProblemConfig, data_files, import};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::exchange_files::{npy, zipped};
-use crate::files::{folder_with, gzip};
+use crate::files::folder_with;
+use crate::forms::{gzip, npy, zipped};
 
 fn census(folder: &Path, source: Value, extra: Value) -> Result<DataSummary, String> {
     let mut problem = json!({ "source": source, "split": {"kind": "iid", "clients": 1} });

@@ -1,12 +1,13 @@
 //! Sources of images: small files that the test writes, damaged ones, and the real ones where they are.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
 use motet_problems::{DataSummary, Folders, Matrix, Problem, ProblemConfig, ProblemError, Targets};
 use serde_json::{Value, json};
+
+use crate::forms::{gzip, idx, pickled, png};
 
 /// The clients of a source with a split of its own or one client for all.
 fn census(folder: &Path, source: Value, extra: Value) -> Result<DataSummary, ProblemError> {
@@ -24,25 +25,12 @@ fn refused(folder: &Path, source: Value) -> String {
     census(folder, source, one()).unwrap_err().to_string()
 }
 
-fn idx(kind: u8, axes: &[u32], bytes: &[u8]) -> Vec<u8> {
-    let mut file = vec![0, 0, kind, axes.len() as u8];
-    axes.iter().for_each(|axis| file.extend(axis.to_be_bytes()));
-    file.extend(bytes);
-    file
-}
-
-fn packed(bytes: &[u8]) -> Vec<u8> {
-    let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
-    gz.write_all(bytes).unwrap();
-    gz.finish().unwrap()
-}
-
 /// Three images of 2 x 2 to train on by writers 7, 3, 7, one for test by writer 9.
 fn small_mnist() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: Vec<u8>| fs::write(folder.path().join(name), bytes).unwrap();
-    write("train-images-idx3-ubyte.gz", packed(&idx(8, &[3, 2, 2], &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255])));
-    write("train-labels-idx1-ubyte.gz", packed(&idx(8, &[3], &[1, 0, 2])));
+    write("train-images-idx3-ubyte.gz", gzip(&idx(8, &[3, 2, 2], &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255])));
+    write("train-labels-idx1-ubyte.gz", gzip(&idx(8, &[3], &[1, 0, 2])));
     write("t10k-images-idx3-ubyte", idx(8, &[1, 2, 2], &[1; 4]));
     write("t10k-labels-idx1-ubyte", idx(8, &[1], &[2]));
     let writers =
@@ -88,7 +76,7 @@ fn damaged_idx_files_are_named_with_the_place() {
     damage(images, idx(8, &[u32::MAX; 3], &[0; 4]), train.clone(), &[images, "byte 4", "more than memory holds"]);
     damage(images, idx(8, &[3], &[0; 3]), train.clone(), &[images, "byte 0", "must begin with 00000803"]);
     damage(images, vec![], train.clone(), &[images, "byte 0"]);
-    damage(images, packed(&[7; 999])[..9].to_vec(), train.clone(), &["cannot read", images]);
+    damage(images, gzip(&[7; 999])[..9].to_vec(), train.clone(), &["cannot read", images]);
     damage(images, idx(8, &[0, 2, 2], &[]), train.clone(), &["no examples"]);
     damage(labels, idx(8, &[2], &[0; 2]), train, &[labels, "2 labels for 3 images"]);
     let wrong = idx(12, &[3, 8], &[0; 96]);
@@ -129,29 +117,6 @@ fn cifar_is_the_same_in_every_form() {
     archive.append_dir_all("cifar-10-batches-bin", folder.path().join("binary")).unwrap();
     write("cifar-10-binary.tar.gz", &archive.into_inner().unwrap().finish().unwrap());
     assert_eq!(labels("cifar-10-binary.tar.gz").labels, labels("binary").labels);
-}
-
-/// What Python 2 wrote for a dictionary with labels and an array of bytes.
-fn pickled(name: &str, labels: &[u8], data: &[u8]) -> Vec<u8> {
-    let mut file = b"\x80\x02}q\x00(U\x04dataq\x01cnumpy.core.multiarray\n_reconstruct\nq\x02cnumpy\nndarray\nq\x03K\x00\x85q\x04U\x01bq\x05\x87q\x06Rq\x07".to_vec();
-    file.extend(b"(K\x01K\x02M\x00\x0c\x86q\x08cnumpy\ndtype\nq\x09U\x02u1q\x0aK\x00K\x01\x87q\x0bRq\x0c(K\x03U\x01|q\x0dNNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tq\x0eb\x89T");
-    file.extend((data.len() as u32).to_le_bytes());
-    file.extend(data);
-    file.extend(b"q\x0ftq\x10bU");
-    file.push(name.len() as u8);
-    file.extend(name.bytes());
-    file.extend(b"q\x11]q\x12(");
-    labels.iter().for_each(|&label| file.extend([b'K', label]));
-    file.extend(b"eu.");
-    file
-}
-
-fn png(width: u32, height: u32) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, width, height);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.write_header().unwrap().write_image_data(&vec![9; (width * height * 3) as usize]).unwrap();
-    bytes
 }
 
 #[test]
@@ -195,7 +160,7 @@ fn damaged_batches_are_named_with_the_place() {
     assert!(trial("data_batch_1", &pickled("labels", &[4, 5], &planes(1))).contains("3072 bytes of images for 2 labels"));
     assert!(trial("data_batch_1", b"\x80\x02\xffq").contains("operation 0xff is not known"));
     assert!(trial("readme", b"nothing").contains("no examples"));
-    fs::write(folder.path().join("half.tar.gz"), &packed(&[1; 2000])[..20]).unwrap();
+    fs::write(folder.path().join("half.tar.gz"), &gzip(&[1; 2000])[..20]).unwrap();
     assert!(refused(folder.path(), json!({"kind": "cifar", "path": "half.tar.gz"})).contains("half.tar.gz"));
 }
 

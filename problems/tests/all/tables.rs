@@ -3,7 +3,8 @@
 use motet_core::{Batch, Vector};
 use motet_problems::{Problem, ProblemConfig};
 
-use crate::files::{beside, census, folder_with, gzip, real};
+use crate::files::{beside, census, folder_with, real};
+use crate::forms::gzip;
 
 fn config(json: &str) -> ProblemConfig {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"))

@@ -5,7 +5,8 @@ use std::fs;
 use motet_problems::source::{Shakespeare, Speech};
 use motet_problems::{DataSummary, Folders, Problem};
 
-use crate::files::{beside, census, config, folder_with, gzip, real};
+use crate::files::{beside, census, config, folder_with, real};
+use crate::forms::gzip;
 
 fn shakespeare(path: &str, folders: &Folders) -> Result<Vec<Speech>, String> {
     let source: Shakespeare = serde_json::from_str(&format!(r#"{{"path": "{path}"}}"#)).unwrap();

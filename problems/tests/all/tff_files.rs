@@ -1,12 +1,13 @@
 //! SQLite files in the forms of TensorFlow Federated and FedJAX, written here as their own programs write them.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use motet_problems::{DataSummary, Dataset, Folders, Matrix, ProblemConfig, ProblemError, Source, Targets, Usage};
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use serde_json::{Value, json};
+
+use crate::forms::{Feature, array, fedjax, field, map, proto, texts, tff};
 
 fn census(folder: &Path, source: Value) -> Result<DataSummary, ProblemError> {
     let config: ProblemConfig = serde_json::from_value(json!({ "source": source })).unwrap();
@@ -15,98 +16,6 @@ fn census(folder: &Path, source: Value) -> Result<DataSummary, ProblemError> {
 
 fn examples(source: Value) -> Dataset {
     serde_json::from_value::<Source>(source).unwrap().examples(0).unwrap()
-}
-
-/// A feature of tf.train.Example.
-enum Feature<'a> {
-    Floats(&'a [f32]),
-    Whole(i64),
-    Text(&'a str),
-}
-
-fn varint(mut number: u64) -> Vec<u8> {
-    let mut bytes = vec![];
-    while number > 127 {
-        bytes.push(number as u8 | 128);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-    bytes
-}
-
-fn field(number: u8, body: &[u8]) -> Vec<u8> {
-    [&[number << 3 | 2][..], &varint(body.len() as u64), body].concat()
-}
-
-/// As `tf.train.Example(...).SerializeToString()` has it.
-fn proto(features: &[(&str, Feature<'_>)]) -> Vec<u8> {
-    let entry = |(name, feature): &(&str, Feature<'_>)| {
-        let value = match feature {
-            Feature::Floats(all) => field(2, &field(1, &all.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>())),
-            Feature::Whole(one) => field(3, &field(1, &varint(*one as u64))),
-            Feature::Text(one) => field(1, &field(1, one.as_bytes())),
-        };
-        field(1, &[field(1, name.as_bytes()), field(2, &value)].concat())
-    };
-    field(1, &features.iter().flat_map(entry).collect::<Vec<_>>())
-}
-
-/// A file of TensorFlow Federated: split, client, example.
-fn tff(file: &Path, rows: &[(&str, &str, Vec<u8>)]) {
-    let base = Connection::open(file).unwrap();
-    base.execute_batch(
-        "CREATE TABLE examples (split_name TEXT NOT NULL, client_id TEXT NOT NULL, serialized_example_proto BLOB NOT NULL);
-         CREATE INDEX idx_client_id_split ON examples (split_name, client_id);
-         CREATE TABLE client_metadata (client_id TEXT NOT NULL, split_name TEXT NOT NULL, num_examples INTEGER NOT NULL);",
-    )
-    .unwrap();
-    for (split, client, example) in rows {
-        base.execute("INSERT INTO examples VALUES (?1, ?2, ?3)", params![split, client, example]).unwrap();
-    }
-    base.execute_batch("INSERT INTO client_metadata SELECT client_id, split_name, COUNT(*) FROM examples GROUP BY client_id, split_name")
-        .unwrap();
-}
-
-/// A file of FedJAX: client, msgpack, count.
-fn fedjax(file: &Path, rows: &[(&str, Vec<u8>, i64)]) {
-    let base = Connection::open(file).unwrap();
-    base.execute_batch(
-        "CREATE TABLE federated_data (client_id BLOB NOT NULL PRIMARY KEY, data BLOB NOT NULL, num_examples INTEGER NOT NULL);",
-    )
-    .unwrap();
-    for (client, data, count) in rows {
-        let mut packed = flate2::write::ZlibEncoder::new(vec![], flate2::Compression::default());
-        packed.write_all(data).unwrap();
-        base.execute("INSERT INTO federated_data VALUES (?1, ?2, ?3)", params![client.as_bytes(), packed.finish().unwrap(), count])
-            .unwrap();
-    }
-}
-
-/// An array as `msgpack.ExtType(1, packb((shape, dtype, bytes)))`.
-fn array(shape: &[u8], kind: &str, bytes: &[u8]) -> Vec<u8> {
-    let inner = [
-        &[0x93, 0x90 | shape.len() as u8][..],
-        shape,
-        &[0xa0 | kind.len() as u8],
-        kind.as_bytes(),
-        &[0xc5],
-        &(bytes.len() as u16).to_be_bytes(),
-        bytes,
-    ]
-    .concat();
-    [&[0xc8][..], &(inner.len() as u16).to_be_bytes(), &[1], &inner].concat()
-}
-
-/// An array of bytes objects, as `msgpack.ExtType(4, packb((shape, list)))`.
-fn texts(all: &[&str]) -> Vec<u8> {
-    let mut inner = vec![0x92, 0x91, all.len() as u8, 0x90 | all.len() as u8];
-    all.iter().for_each(|text| inner.extend([&[0xc4, text.len() as u8][..], text.as_bytes()].concat()));
-    [&[0xc8][..], &(inner.len() as u16).to_be_bytes(), &[4], &inner].concat()
-}
-
-fn map(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let entries = arrays.iter().flat_map(|(name, array)| [&[0xa0 | name.len() as u8][..], name.as_bytes(), array].concat());
-    [0x80 | arrays.len() as u8].into_iter().chain(entries).collect()
 }
 
 fn digit(pixels: &[f32], label: i64) -> Vec<u8> {

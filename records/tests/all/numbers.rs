@@ -101,7 +101,7 @@ proptest! {
 
     #[test]
     fn clients_survive(metrics in metrics()) {
-        survives(&ClientRow { run: 0, client: 1, name: None, examples: 2, metrics })?;
+        survives(&ClientRow { run: 0, client: 1, name: None, examples: 2, metrics, ..ClientRow::default() })?;
     }
 
     #[test]

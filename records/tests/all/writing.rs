@@ -25,7 +25,7 @@ fn row(round: u64) -> Row {
 pub(crate) fn write(folder: &Path) -> Records {
     let mut writer = Writer::open(folder, Lengths::default()).unwrap();
     let manifest = Manifest { experiment: "e".into(), runs: vec![card()], ..Manifest::default() };
-    let client = ClientRow { run: 0, client: 0, name: Some("Ada".into()), examples: 7, metrics: row(2).metrics };
+    let client = ClientRow { run: 0, client: 0, name: Some("Ada".into()), examples: 7, metrics: row(2).metrics, ..ClientRow::default() };
     let merit = Merit::new(0, 1, 0, &[0.25, 0.75]);
     let event = Event::now(EventKind::Breach, "a reply of 3 numbers, not 2").in_run(0).in_round(2).about(3);
     writer.experiment("name = \"e\"\n").unwrap();

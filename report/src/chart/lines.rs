@@ -45,7 +45,7 @@ pub(crate) enum Draw {
     Curve,
     /// A line with a mark and a whisker at every point.
     Stations,
-    /// Marks only.
+    /// A mark and a whisker at every point, and no line.
     Dots,
 }
 
@@ -175,7 +175,7 @@ impl Line {
                 ],
             );
         }
-        if self.draw == Draw::Stations {
+        if self.draw != Draw::Curve {
             self.whiskers(m, frame);
         }
         let surface = theme.paint(Ink::Surface);

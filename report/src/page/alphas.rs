@@ -1,5 +1,6 @@
 //! α as each client picked it on its validation data: how they are spread, and what it bought.
 
+use super::table::{Column, foot, head};
 use crate::chart::{Draw, Line, Mark, Plot, Scale, Style};
 use crate::compare::mean;
 use crate::figures::{file_name, title};
@@ -87,17 +88,9 @@ fn bought(m: &mut Markup, comparison: &Comparison<'_>, group: &Group<'_>) {
         mean(&rows.filter_map(|row| row.metrics.get(metric).copied()).collect::<Vec<_>>())
     };
     let again = comparison.groups.iter().find(|g| g.folder == group.folder && g.label == format!("{} retrained", group.label));
-    m.open("div", &[("class", &"scroll")]);
-    m.open("table", &[]);
-    m.open("thead", &[]);
-    m.open("tr", &[]);
-    ["", "one α for all", "α picked"].iter().for_each(|name| m.element("th", &[], name));
-    if again.is_some() {
-        m.element("th", &[], "trained again with them");
-    }
-    m.close();
-    m.close();
-    m.open("tbody", &[]);
+    let mut columns = vec![Column::Word("metric"), Column::Number("one α for all"), Column::Number("α picked")];
+    columns.extend(again.map(|_| Column::Number("trained again with them")));
+    head(m, &columns, false);
     for metric in metrics {
         m.open("tr", &[]);
         m.element("td", &[("class", &"word")], &title(metric));
@@ -109,7 +102,5 @@ fn bought(m: &mut Markup, comparison: &Comparison<'_>, group: &Group<'_>) {
         m.close();
         m.line();
     }
-    m.close();
-    m.close();
-    m.close();
+    foot(m);
 }

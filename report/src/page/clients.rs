@@ -1,11 +1,16 @@
-//! What each client gets: a picture of the gains, and every number.
+//! What each client gets: every number.
 
+use std::collections::BTreeMap;
+
+use super::table::{begin_rows, foot, number_cell, open};
+use super::verdict::badge;
 use crate::chart::sample;
-use crate::clients::{ClientTable, Gain};
+use crate::clients::ClientTable;
 use crate::figures::{self, group_styles};
 use crate::markup::Markup;
-use crate::mixture::{Contest, Role, judging};
-use crate::page::tabs::{Switch, figure, open_panel};
+use crate::mixture::{Role, judging};
+use crate::page::tabs::{Switch, open_panel};
+use crate::verdict::{Advice, ClientVerdict};
 use crate::{Comparison, number};
 
 pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
@@ -26,9 +31,6 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     m.close();
     for table in &tables {
         open_panel(m, "div", &[("metric", &table.metric)]);
-        if let Some(contest) = Contest::new(comparison, &table.metric) {
-            picture(m, comparison, table, &contest);
-        }
         write_table(m, comparison, table);
         m.close();
         m.line();
@@ -36,67 +38,56 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     m.close();
 }
 
-fn picture(m: &mut Markup, comparison: &Comparison<'_>, table: &ClientTable, contest: &Contest) {
-    let gains = table.gains(contest);
-    let (Some(plot), Some((mixture, _))) = (figures::gains(table, contest), contest.mixture) else { return };
-    let count = |pick: fn(&Gain) -> Option<f64>, rival: &str| {
-        let known: Vec<f64> = gains.iter().filter_map(pick).collect();
-        let better = known.iter().filter(|g| **g > 0.0).count();
-        (!known.is_empty()).then(|| format!("{better} of {} clients do better with it than with {rival}", known.len()))
-    };
-    let sentences: Vec<String> =
-        [count(|g| g.over_local, "their own model"), count(|g| g.over_global, "one model for all")].into_iter().flatten().collect();
-    let label = &comparison.groups[mixture].label;
-    m.element("p", &[("class", &"lead")], &format!("The mixture that is best on average, {label}: {}.", sentences.join("; ")));
-    m.open("ul", &[("class", &"legend flat")]);
-    for line in &plot.lines {
-        m.open("li", &[]);
-        m.raw(&sample(line.style));
-        m.text(&line.label);
-        m.close();
-    }
-    m.close();
-    figure(m, &plot, &[]);
-}
-
 fn write_table(m: &mut Markup, comparison: &Comparison<'_>, table: &ClientTable) {
     let styles = group_styles(comparison);
-    m.open("div", &[("class", &"scroll tall")]);
-    m.open("table", &[]);
-    m.open("thead", &[]);
-    m.open("tr", &[]);
-    m.element("th", &[("class", &"word")], "client");
-    m.element("th", &[], "examples");
+    let joining = comparison.verdict(&table.metric).and_then(|verdict| verdict.joining.as_ref());
+    let advised: BTreeMap<&str, &ClientVerdict> =
+        joining.iter().flat_map(|joining| &joining.clients).map(|client| (client.client.as_str(), client)).collect();
+    open(m, true);
+    m.element("th", &[("class", &"word"), ("scope", &"col")], "client");
+    if !advised.is_empty() {
+        m.element("th", &[("class", &"word"), ("scope", &"col")], "advice");
+    }
+    m.element("th", &[("scope", &"col")], "examples");
     for &group in &table.columns {
-        m.open("th", &[]);
+        m.open("th", &[("scope", &"col"), ("data-name", &comparison.groups[group].label)]);
         m.raw(&sample(styles[group]));
         m.element("span", &[], &comparison.groups[group].label);
         let role = comparison.groups[group].role();
         m.element("small", &[], role.map_or("", Role::title));
         m.close();
     }
-    m.close();
-    m.close();
-    m.open("tbody", &[]);
+    begin_rows(m);
     let several = table.lines.iter().any(|line| line.problem != table.lines[0].problem);
     for line in &table.lines {
-        let name = line.name.as_ref().map_or_else(|| line.client.to_string(), |name| format!("{} · {name}", line.client));
-        let name = if several { format!("{name} of problem {}", line.problem + 1) } else { name };
-        let best = line.best(&table.metric);
+        let name = if several { format!("{} of problem {}", line.name, line.problem + 1) } else { line.name.clone() };
+        let advice = advised.get(line.name.as_str()).copied();
         m.open("tr", &[]);
-        m.element("td", &[("class", &"word")], &name);
-        m.element("td", &[], &number::count(line.examples));
-        for (k, value) in line.values.iter().enumerate() {
-            m.element("td", &[("class", &if best.contains(&k) { "best" } else { "" })], &number::short(*value));
+        m.element("td", &[("class", &"word"), ("data-sort", &line.client)], &name);
+        if !advised.is_empty() {
+            m.open("td", &[("class", &"word")]);
+            advice.iter().for_each(|client| badge(m, client.advice));
+            m.close();
+        }
+        number_cell(m, "", &number::count(line.examples), line.examples as f64);
+        for (value, &group) in line.values.iter().zip(&table.columns) {
+            let group = &comparison.groups[group];
+            // Nothing is marked that the verdict does not say.
+            let marked = advice.is_some_and(|client| match client.advice {
+                Advice::Join => group.label == client.with,
+                Advice::Stay => group.role() == Some(Role::Local),
+                Advice::Unclear => false,
+            });
+            number_cell(m, if marked { "best" } else { "" }, &number::short(*value), *value);
         }
         m.close();
         m.line();
     }
-    m.close();
-    m.close();
-    m.close();
-    let mut note =
-        format!("{} of each client's personal model; means over seeds; the best of each client is marked.", figures::title(&table.metric));
+    foot(m);
+    let mut note = format!("{} of each client's model; means over seeds.", figures::title(&table.metric));
+    if !advised.is_empty() {
+        note.push_str(" Marked is what a client is advised to use, where the verdict advises anything.");
+    }
     if table.omitted > 0 {
         note.push_str(&format!(" The first {} clients are shown, {} are not: clients.csv has all.", table.lines.len(), table.omitted));
     }

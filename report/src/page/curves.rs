@@ -10,7 +10,13 @@ use crate::{Axis, Comparison};
 pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     m.open("section", &[("id", &"curves"), ("data-tabs", &"")]);
     m.element("h2", &[], "Training");
-    let metrics: Vec<&str> = comparison.metrics().into_iter().filter(|metric| is_shown(metric)).collect();
+    let mut metrics: Vec<&str> = comparison.metrics().into_iter().filter(|metric| is_shown(metric)).collect();
+    // What is not convex has no gap, and its loss says little: people ask how many are right.
+    if comparison.is_nonconvex()
+        && let Some(at) = metrics.iter().position(|metric| *metric == "test.accuracy")
+    {
+        metrics[..=at].rotate_right(1);
+    }
     if metrics.is_empty() {
         m.element("p", &[("class", &"muted")], "Nothing was measured yet.");
         m.close();

@@ -1,14 +1,12 @@
 //! The final table: one line per group of seeds, and every run folded away below.
 
-use std::collections::BTreeMap;
+use motet_core::Outcome;
 
-use motet_core::{Outcome, larger_is_better};
-
+use super::table::{Column, foot, head};
 use crate::chart::sample;
 use crate::compare::{largest, least, mean};
 use crate::figures::group_styles;
 use crate::markup::Markup;
-use crate::mixture::judging;
 use crate::render::{average, outcomes, shown_metrics};
 use crate::{Comparison, Group, Run, number};
 
@@ -19,14 +17,10 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     let metrics = shown_metrics(comparison);
     m.open("section", &[("id", &"finals")]);
     m.element("h2", &[], "What came out");
-    m.open("div", &[("class", &"scroll")]);
-    m.open("table", &[]);
     let mut header = vec!["run", "rounds", "outcome"];
     header.extend(&metrics);
     header.extend(["up", "down", "gradients", "time"]);
-    head(m, &header);
-    m.open("tbody", &[]);
-    let best = best_values(comparison, &metrics);
+    head(m, &columns(&header), false);
     for (group, style) in comparison.groups.iter().zip(group_styles(comparison)) {
         m.open("tr", &[]);
         m.open("td", &[("class", &"name")]);
@@ -38,7 +32,7 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
         m.close();
         m.element("td", &[], &number::short(average(group, |r| r.rounds() as f64)));
         outcome(m, group);
-        metrics.iter().for_each(|metric| metric_cell(m, group, metric, best.get(*metric).copied()));
+        metrics.iter().for_each(|metric| metric_cell(m, group, metric, is_winner(comparison, group, metric)));
         traffic(m, average(group, |r| r.traffic().1.up as f64), average(group, |r| r.traffic().0.up as f64));
         traffic(m, average(group, |r| r.traffic().1.down as f64), average(group, |r| r.traffic().0.down as f64));
         m.element("td", &[], &number::magnitude(average(group, |r| r.gradients() as f64)));
@@ -46,35 +40,25 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
         m.close();
         m.line();
     }
-    m.close();
-    m.close();
-    m.close();
-    m.element("p", &[("class", &"muted")], "Numbers are means over seeds, with the least and the largest below. Up and down: bytes on the network, all clients together; bits as a paper counts them below. Gradients: examples differentiated, local training included.");
+    foot(m);
+    m.element("p", &[("class", &"muted")], "Numbers are means over seeds, with the least and the largest below. Up and down: bytes on the network, all clients together; bits as a paper counts them below. Gradients: examples differentiated, local training included. Marked is the winner, where the verdict names one.");
     every_run(m, comparison);
     m.close();
 }
 
-fn head(m: &mut Markup, names: &[&str]) {
-    m.open("thead", &[]);
-    m.open("tr", &[]);
-    for name in names {
-        let words = matches!(*name, "run" | "method" | "parameters" | "outcome");
-        m.element("th", &[("class", &if words { "word" } else { "" })], name);
-    }
-    m.close();
-    m.close();
+fn columns<'a>(names: &[&'a str]) -> Vec<Column<'a>> {
+    let column = |name: &'a str| match name {
+        "run" | "method" | "parameters" | "outcome" => Column::Word(name),
+        _ => Column::Number(name),
+    };
+    names.iter().map(|name| column(name)).collect()
 }
 
-/// The best mean of the metrics that mean the same for all runs: gaps of different objectives do not.
-fn best_values<'m>(comparison: &Comparison<'_>, metrics: &[&'m str]) -> BTreeMap<&'m str, f64> {
-    let mut best = BTreeMap::new();
-    for metric in judging(metrics.iter().copied()) {
-        let means = comparison.groups.iter().map(|g| mean(&g.finals(metric))).filter(|v| v.is_finite());
-        if let Some(value) = if larger_is_better(metric) { means.reduce(f64::max) } else { means.reduce(f64::min) } {
-            best.insert(metric, value);
-        }
-    }
-    best
+/// Is this the setting by which a way wins by this metric? Nothing is marked that the verdict does not say.
+fn is_winner(comparison: &Comparison<'_>, group: &Group<'_>, metric: &str) -> bool {
+    let Some(verdict) = comparison.verdict(metric) else { return false };
+    let way = verdict.ways.first().filter(|way| verdict.winner() == Some(way.way.as_str()));
+    way.and_then(|way| way.settings.first()).is_some_and(|setting| setting.label == group.label)
 }
 
 fn outcome(m: &mut Markup, group: &Group<'_>) {
@@ -93,13 +77,14 @@ fn outcome(m: &mut Markup, group: &Group<'_>) {
     m.close();
 }
 
-fn metric_cell(m: &mut Markup, group: &Group<'_>, metric: &str, best: Option<f64>) {
+fn metric_cell(m: &mut Markup, group: &Group<'_>, metric: &str, is_best: bool) {
     let values = group.finals(metric);
     let value = mean(&values);
     let text = number::short(value);
-    // What reads the same is as good.
-    let is_best = best.is_some_and(|best| number::short(best) == text);
-    m.open("td", &[("class", &if is_best { "best" } else { "" })]);
+    m.open(
+        "td",
+        &[("class", &if is_best { "best" } else { "" }), ("data-sort", &if value.is_finite() { value.to_string() } else { String::new() })],
+    );
     m.text(&text);
     let (low, high) = (number::digits(least(&values), 3), number::digits(largest(&values), 3));
     if low != high {
@@ -119,16 +104,11 @@ fn every_run(m: &mut Markup, comparison: &Comparison<'_>) {
     m.open("details", &[]);
     let runs: usize = comparison.groups.iter().map(|g| g.runs.len()).sum();
     m.element("summary", &[], &format!("Every run ({runs}): parameters, seeds, digests"));
-    m.open("div", &[("class", &"scroll")]);
-    m.open("table", &[]);
-    head(m, &["run", "method", "parameters", "seed", "rounds", "outcome", "digest"]);
-    m.open("tbody", &[]);
+    head(m, &columns(&["run", "method", "parameters", "seed", "rounds", "outcome", "digest"]), false);
     for group in &comparison.groups {
         group.runs.iter().for_each(|run| one_run(m, group, run));
     }
-    m.close();
-    m.close();
-    m.close();
+    foot(m);
     m.close();
 }
 

@@ -19,6 +19,16 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     m.open("header", &[]);
     m.element("p", &[("class", &"kicker")], if comparison.folders.len() > 1 { "Motet · comparison" } else { "Motet · report" });
     m.element("h1", &[], &name(comparison));
+    m.close();
+}
+
+/// The problems in numbers.
+pub(crate) fn write_problems(m: &mut Markup, comparison: &Comparison<'_>) {
+    if comparison.folders.iter().all(|(_, records)| records.manifest.problems.is_empty()) {
+        return;
+    }
+    m.open("section", &[("id", &"problems")]);
+    m.element("h2", &[], "The problem");
     let mut cards: Vec<(ProblemCard, usize)> = vec![];
     for card in comparison.folders.iter().flat_map(|(_, records)| &records.manifest.problems) {
         match cards.iter_mut().find(|(first, _)| alike(first, card)) {
@@ -49,7 +59,7 @@ fn joined(so_far: Option<[f64; 3]>, next: Option<[f64; 3]>, times: usize) -> Opt
 }
 
 fn problem(m: &mut Markup, card: &ProblemCard, times: usize) {
-    m.open("section", &[("class", &"problem")]);
+    m.open("div", &[("class", &"problem")]);
     let draws = if times > 1 { format!(" ({times} draws of it)") } else { String::new() };
     m.element("p", &[("class", &"lead")], &format!("{}{draws}", card.about));
     m.open("dl", &[("class", &"facts")]);

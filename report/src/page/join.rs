@@ -1,132 +1,82 @@
-//! Should I join? A panel for each client, and all answers in one table.
+//! Should I join? The verdict for every client, in a picture and in one table.
 
-use super::table::{foot, head};
+use super::table::{Column, foot, head, number_cell};
+use super::verdict::{badge, place, switches};
 use crate::clients::MOST_CLIENTS;
-use crate::figures::title;
-use crate::join::{Advice, Candidate, Estimate, Offer, candidates};
 use crate::markup::Markup;
-use crate::mixture::judging;
-use crate::page::tabs::{Switch, open_panel};
-use crate::{Comparison, number};
+use crate::page::tabs::{figure, open_panel};
+use crate::verdict::{ClientVerdict, Joining, Verdict, gain};
+use crate::{Comparison, figures, number};
 
 pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
-    let rows = comparison.groups.iter().flat_map(|g| &g.runs).flat_map(|r| &r.clients);
-    let mut names: Vec<&str> = rows.flat_map(|row| row.metrics.keys().map(String::as_str)).collect();
-    names.sort_unstable();
-    names.dedup();
-    // What was chosen by is no judge of the choice.
-    let (held, others): (Vec<&str>, Vec<&str>) = judging(names).into_iter().partition(|metric| metric.starts_with("test."));
-    let metrics = if held.is_empty() { others } else { held };
-    let tables: Vec<(&str, Vec<Candidate>)> =
-        metrics.into_iter().map(|metric| (metric, candidates(comparison, metric))).filter(|(_, all)| !all.is_empty()).collect();
-    let Some((_, first)) = tables.first() else { return };
+    let verdicts = comparison.verdicts();
+    let asked = |verdict: &&Verdict| verdict.joining.as_ref().is_some_and(|joining| !joining.clients.is_empty());
+    let asked: Vec<Verdict> = verdicts.iter().filter(asked).cloned().collect();
+    if asked.is_empty() {
+        return;
+    }
     m.open("section", &[("id", &"join"), ("data-tabs", &"")]);
     m.element("h2", &[], "Should I join?");
-    m.open("div", &[("class", &"controls")]);
-    let choices = tables.iter().map(|(metric, _)| ((*metric).to_owned(), title(metric))).collect();
-    Switch { name: "metric", about: "judged by", choices }.write(m);
-    let all = std::iter::once(("all".to_owned(), "all clients".to_owned()));
-    let each = first.iter().take(MOST_CLIENTS).map(|c| (c.client.to_string(), name(c)));
-    Switch { name: "client", about: "who", choices: all.chain(each).collect() }.write(m);
-    m.close();
-    for (metric, candidates) in &tables {
-        open_panel(m, "div", &[("metric", metric), ("client", "all")]);
-        overview(m, metric, candidates);
+    switches(m, &asked);
+    for verdict in &asked {
+        let Some(joining) = &verdict.joining else { continue };
+        open_panel(m, "div", &[("problem", &place(&asked, verdict)), ("metric", &verdict.metric)]);
+        verdict.clients().iter().for_each(|sentence| m.element("p", &[("class", &"lead")], sentence));
+        table(m, joining);
+        figures::gains(verdict).iter().for_each(|plot| figure(m, plot, &[]));
         m.close();
         m.line();
-        for candidate in candidates.iter().take(MOST_CLIENTS) {
-            open_panel(m, "div", &[("metric", metric), ("client", &candidate.client.to_string())]);
-            one(m, metric, candidate);
-            m.close();
-            m.line();
-        }
     }
     m.element("p", &[("class", &"muted")], NOTE);
     m.close();
 }
 
-const NOTE: &str = "A gain is how much better a way is than the client's own model, split by split; its 95 % interval is Student's \
-     over repeated splits, widened because their test parts overlap (Nadeau and Bengio 2003). Where it covers zero there is no \
-     evidence either way. Of several runs of one way the one with the best validation loss stands for it.";
+const NOTE: &str = "A gain is how much better the model is that the client would take if it joined than its own, on the same test rows; \
+     positive is better. The advice rests on p, which counts that there are many clients. Pooled is the gain drawn towards that of \
+     all clients, with its interval: it covers on average over clients, and less for a client unlike all others.";
 
-fn name(candidate: &Candidate) -> String {
-    candidate.name.clone().unwrap_or_else(|| format!("client {}", candidate.client))
-}
-
-fn answer(advice: Advice) -> (&'static str, String) {
-    match advice {
-        Advice::Join(way) => ("holds", format!("✓ join: {}", way.title())),
-        Advice::Stay => ("fails", "✗ stay alone".into()),
-        Advice::NoEvidence => ("negative", "○ no evidence".into()),
-        Advice::OneSplit => ("negative", "○ one split only".into()),
+fn table(m: &mut Markup, joining: &Joining) {
+    let pooled = joining.clients.iter().any(|client| client.pooled.is_some());
+    let mut columns = vec![
+        Column::Word("client"),
+        Column::Word("advice"),
+        Column::Number("gain, 95 % interval"),
+        Column::Number("p"),
+        Column::Word("with"),
+        Column::Number("alone"),
+        Column::Number("joined"),
+        Column::Number("sends"),
+    ];
+    if pooled {
+        columns.insert(4, Column::Number("pooled"));
     }
-}
-
-fn badge(m: &mut Markup, advice: Advice) {
-    let (class, words) = answer(advice);
-    m.element("span", &[("class", &format!("badge {class}"))], &words);
-}
-
-fn gain(estimate: Estimate) -> String {
-    match estimate.half {
-        None => format!("{} (no interval)", number::digits(estimate.mean, 3)),
-        Some(half) => format!(
-            "{} [{}, {}]",
-            number::digits(estimate.mean, 3),
-            number::digits(estimate.mean - half, 3),
-            number::digits(estimate.mean + half, 3)
-        ),
-    }
-}
-
-fn overview(m: &mut Markup, metric: &str, candidates: &[Candidate]) {
-    let count = |is: fn(&Advice) -> bool| candidates.iter().map(Candidate::advice).filter(is).count();
-    let words = format!(
-        "By {}: {} of {} clients gain by joining, {} lose, and for {} there is no evidence.",
-        title(metric),
-        count(|a| matches!(a, Advice::Join(_))),
-        candidates.len(),
-        count(|a| *a == Advice::Stay),
-        count(|a| matches!(a, Advice::NoEvidence | Advice::OneSplit)),
-    );
-    m.element("p", &[("class", &"lead")], &words);
-    head(m, &["client", "examples", "alone", "best offer", "gain and 95 % interval", "sends", "advice"]);
-    for candidate in candidates.iter().take(MOST_CLIENTS) {
-        let offers = candidate.offers.iter().filter_map(|o| Some((o, o.gain?)));
-        let Some((offer, estimate)) = offers.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean)) else { continue };
-        m.open("tr", &[]);
-        m.element("td", &[("class", &"word")], &name(candidate));
-        m.element("td", &[], &number::digits(candidate.examples, 4));
-        m.element("td", &[], &candidate.offers.first().map_or("–".into(), |o| number::short(o.value)));
-        m.element("td", &[("class", &"word")], offer.way.title());
-        m.element("td", &[], &gain(estimate));
-        m.element("td", &[], &number::bytes(offer.sent));
-        m.open("td", &[("class", &"word")]);
-        badge(m, candidate.advice());
-        m.close();
-        m.close();
-        m.line();
+    head(m, &columns, true);
+    for client in joining.clients.iter().take(MOST_CLIENTS) {
+        row(m, client, pooled);
     }
     foot(m);
+    if joining.clients.len() > MOST_CLIENTS {
+        let note = format!("The first {MOST_CLIENTS} of {} clients; summary.json has all.", joining.clients.len());
+        m.element("p", &[("class", &"muted")], &note);
+    }
 }
 
-fn one(m: &mut Markup, metric: &str, candidate: &Candidate) {
-    m.open("p", &[("class", &"lead")]);
-    badge(m, candidate.advice());
-    m.text(&format!(" {}, {} training examples, {} splits.", name(candidate), number::digits(candidate.examples, 4), candidate.splits));
+fn row(m: &mut Markup, client: &ClientVerdict, pooled: bool) {
+    m.open("tr", &[]);
+    m.element("td", &[("class", &"word"), ("data-sort", &client.place)], &client.client);
+    m.open("td", &[("class", &"word")]);
+    badge(m, client.advice);
     m.close();
-    head(m, &["way", "runs", &title(metric), "gain over alone and 95 % interval", "sends"]);
-    for Offer { way, label, value, gain: estimate, sent } in &candidate.offers {
-        m.open("tr", &[]);
-        m.element("td", &[("class", &"word")], way.title());
-        m.element("td", &[("class", &"word")], label);
-        m.element("td", &[], &number::short(*value));
-        let words = estimate
-            .map_or("–".to_owned(), |e| if e.half.is_some() && e.sign() == 0 { format!("{}: no evidence", gain(e)) } else { gain(e) });
-        m.element("td", &[], &words);
-        m.element("td", &[], &number::bytes(*sent));
-        m.close();
-        m.line();
+    number_cell(m, "", &gain(&client.gain), client.gain.mean);
+    number_cell(m, "", &client.adjusted_p.map_or_else(|| "–".into(), |p| number::digits(p, 2)), client.adjusted_p.unwrap_or(2.0));
+    if pooled {
+        let (words, value) = client.pooled.as_ref().map_or_else(|| ("–".to_owned(), 0.0), |p| (gain(p), p.mean));
+        number_cell(m, "", &words, value);
     }
-    foot(m);
+    m.element("td", &[("class", &"word")], &client.with);
+    number_cell(m, "", &number::short(client.alone), client.alone);
+    number_cell(m, "", &number::short(client.joined), client.joined);
+    number_cell(m, "", &number::bytes(client.sent), client.sent);
+    m.close();
+    m.line();
 }

@@ -1,6 +1,6 @@
 //! Who helped whom: a heat map of the weights, a table of helpers, and whom it hurt.
 
-use super::table::{foot, head};
+use super::table::{Column, foot, head};
 use crate::chart::heat;
 use crate::markup::Markup;
 use crate::merit::{Columns, Help, Helper, MeritMap, transfers};
@@ -32,7 +32,8 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
         open_panel(m, "div", &[("weights", &map.group.to_string())]);
         let title = match &map.columns {
             Columns::Rounds(target, _) => {
-                format!("{}: weight of every client for client {target}, round by round, seed {}", label(map), map.seed)
+                let target = comparison.client_called(*target);
+                format!("{}: weight of every client for {target}, round by round, seed {}", label(map), map.seed)
             }
             Columns::Targets(_) => format!("{}: weight of every client for every target at the end, seed {}", label(map), map.seed),
         };
@@ -40,7 +41,7 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
         m.raw(&heat(map, &title));
         m.element("figcaption", &[], &format!("{title}. Blank is less than a tenth of an equal share, darkest ten equal shares and more."));
         m.close();
-        write_helps(m, &map.helps(comparison, helpers(map)));
+        write_helps(m, comparison, &map.helps(comparison, helpers(map)));
         write_transfers(m, comparison, map.group);
         m.close();
         m.line();
@@ -48,13 +49,19 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     m.close();
 }
 
-fn write_helps(m: &mut Markup, helps: &[Help]) {
-    head(m, &["target", "helped by", "weight at the end", "at least its equal share since round"]);
+fn write_helps(m: &mut Markup, comparison: &Comparison<'_>, helps: &[Help]) {
+    let columns = [
+        Column::Word("target"),
+        Column::Word("helped by"),
+        Column::Number("weight at the end"),
+        Column::Number("at least its equal share since round"),
+    ];
+    head(m, &columns, true);
     for help in helps.iter().take(MOST_LINES) {
         m.open("tr", &[]);
-        m.element("td", &[("class", &"word")], &format!("client {}", help.target));
+        m.element("td", &[("class", &"word")], &comparison.client_called(help.target));
         let by = match help.by {
-            Helper::Client(client) => format!("client {client}"),
+            Helper::Client(client) => comparison.client_called(client),
             Helper::Group(group, size) => format!("group {} ({size} clients)", group + 1),
         };
         m.element("td", &[("class", &"word")], &by);
@@ -86,10 +93,11 @@ fn write_transfers(m: &mut Markup, comparison: &Comparison<'_>, group: usize) {
         figures::title(metric)
     );
     m.element("p", &[("class", &"lead")], &words);
-    head(m, &["target", "alone", "with the others", "worse than alone"]);
+    let columns = [Column::Word("target"), Column::Number("alone"), Column::Number("with the others"), Column::Number("worse than alone")];
+    head(m, &columns, true);
     for t in transfers.iter().take(MOST_LINES) {
         m.open("tr", &[]);
-        m.element("td", &[("class", &"word")], &format!("client {}", t.client));
+        m.element("td", &[("class", &"word")], &comparison.client_called(t.client));
         m.element("td", &[], &number::short(t.alone));
         m.element("td", &[], &number::short(t.together));
         let flag = if t.worse == 0 { "no".into() } else { format!("⚠ in {} of {} seeds", t.worse, t.seeds) };

@@ -1,9 +1,9 @@
 //! The sections of the page, in order.
 
+mod against_alpha;
 mod alphas;
 mod claims;
 mod clients;
-mod contest;
 mod curves;
 mod finals;
 mod header;
@@ -13,6 +13,7 @@ mod sweeps;
 mod table;
 mod tabs;
 mod tuning;
+mod verdict;
 
 use crate::Comparison;
 use crate::markup::Markup;
@@ -23,8 +24,10 @@ pub(crate) use tuning::{maps as tuning_maps, plots as tuning_plots};
 /// Each writes itself, or nothing if there is nothing to say.
 pub(crate) const SECTIONS: &[fn(&mut Markup, &Comparison<'_>)] = &[
     header::write,
-    contest::write,
+    verdict::write,
+    header::write_problems,
     join::write,
+    against_alpha::write,
     alphas::write,
     claims::write,
     curves::write,

@@ -38,6 +38,34 @@
     }
   }
 
+  // Tables: cells know their header, for narrow screens, and a click on a header sorts by it.
+  for (const table of all(document, "table.stack")) {
+    const heads = all(table, "thead th");
+    for (const row of all(table, "tbody tr")) {
+      Array.from(row.cells).forEach((cell, k) => { if (heads[k]) cell.dataset.label = heads[k].dataset.name || heads[k].textContent; });
+    }
+    if (!("sortable" in table.dataset)) continue;
+    const key = (row, k) => {
+      const cell = row.cells[k], text = cell.dataset.sort === undefined ? cell.textContent.trim() : cell.dataset.sort, number = Number(text);
+      return text === "" || number !== number ? text : number;
+    };
+    heads.forEach((head, k) => {
+      const sort = () => {
+        const up = head.getAttribute("aria-sort") !== "ascending";
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const rows = all(table, "tbody tr").map((row) => [key(row, k), row]);
+        const order = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
+        rows.sort((a, b) => (up ? order(a[0], b[0]) : order(b[0], a[0])));
+        table.tBodies[0].append(...rows.map((pair) => pair[1]));
+      };
+      head.tabIndex = 0;
+      head.title = "sort";
+      head.addEventListener("click", sort);
+      head.addEventListener("keydown", (event) => { if (event.key === "Enter") sort(); });
+    });
+  }
+
   // Numbers as on the rest of the page.
   const raised = (n) => String(n).replace(/./g, (c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]));
   const written = (v) => {

@@ -4,6 +4,7 @@ use motet_core::larger_is_better;
 use motet_records::Tuning;
 use serde_json::Value;
 
+use super::table::{Column, foot, head};
 use crate::chart::{Cells, Draw, LEAST, Line, Mark, Note, Plot, Scale, Style};
 use crate::figures::{file_name, title};
 use crate::markup::Markup;
@@ -157,15 +158,10 @@ fn cells(tuning: &Tuning) -> Option<Cells> {
 }
 
 fn table(m: &mut Markup, tuning: &Tuning) {
-    m.open("div", &[("class", &"scroll tall")]);
-    m.open("table", &[]);
-    m.open("thead", &[]);
-    m.open("tr", &[]);
-    tuning.chosen.keys().for_each(|name| m.element("th", &[], name));
-    [title(&tuning.by).as_str(), "rounds", ""].iter().for_each(|name| m.element("th", &[], name));
-    m.close();
-    m.close();
-    m.open("tbody", &[]);
+    let by = title(&tuning.by);
+    let mut columns: Vec<Column<'_>> = tuning.chosen.keys().map(|name| Column::Number(name)).collect();
+    columns.extend([Column::Number(&by), Column::Number("rounds"), Column::Word("chosen")]);
+    head(m, &columns, true);
     for tried in &tuning.trials {
         m.open("tr", &[]);
         tuning.chosen.keys().for_each(|name| m.element("td", &[], &tried.values.get(name).map_or(String::new(), word)));
@@ -175,9 +171,7 @@ fn table(m: &mut Markup, tuning: &Tuning) {
         m.close();
         m.line();
     }
-    m.close();
-    m.close();
-    m.close();
+    foot(m);
 }
 
 fn word(value: &Value) -> String {

@@ -14,6 +14,9 @@ use super::study::{Design, Study};
 /// What the evidence says, by one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
+    /// Which of an experiment's problems, where a grid makes several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// What models are judged by, on test data.
     pub metric: String,
     /// What settings were chosen by, where validation data chose them.
@@ -141,7 +144,7 @@ pub struct Excluded {
 }
 
 /// What clients take if each chooses for itself among several ways.
-pub(super) const OWN_CHOICE: &str = "each client's own choice";
+const OWN_CHOICE: &str = "each client's own choice";
 
 impl Verdict {
     /// The winner's name, if there is one.
@@ -204,6 +207,7 @@ pub fn judge(study: &Study) -> Verdict {
     let contest = contest(&ways, joining.as_mut());
     let chosen_by = study.chosen_by.clone().filter(|_| chooser.kind() == Choice::Validation);
     Verdict {
+        problem: study.problem.clone(),
         metric: study.metric.clone(),
         chosen_by,
         choice: chooser.kind(),

@@ -21,6 +21,7 @@
 //!     (0..5).flat_map(move |draw| (0..2).map(move |client| cell(draw, client))).collect()
 //! };
 //! let study = Study {
+//!     problem: None,
 //!     metric: "test.loss".into(),
 //!     chosen_by: Some("validation.loss".into()),
 //!     design: Design::Resplit { test_per_train: 0.5, same_clients: true },
@@ -44,6 +45,7 @@ mod multiple;
 mod paired;
 mod pooling;
 mod study;
+mod words;
 
 pub use answer::{Advice, ClientVerdict, Contest, Excluded, Joining, Picked, Verdict, WayResult, judge};
 pub use choice::Choice;
@@ -53,3 +55,21 @@ pub use multiple::{benjamini_hochberg, holm};
 pub use paired::{Paired, Rows};
 pub use pooling::partially_pooled;
 pub use study::{Contender, Design, Score, Study};
+pub(crate) use words::gain;
+
+use motet_records::Records;
+
+/// What the records of one folder say: one verdict for each metric of test data, the telling one first, and for each problem where
+/// a grid makes several. Empty without test data.
+pub fn of_records(records: &[(String, Records)]) -> Vec<Verdict> {
+    of(&crate::Comparison::new(records))
+}
+
+pub(crate) fn of(comparison: &crate::Comparison<'_>) -> Vec<Verdict> {
+    crate::evidence::studies(comparison).iter().map(judge).collect()
+}
+
+/// As `summary.json` keeps them.
+pub fn written(verdicts: &[Verdict]) -> Vec<serde_json::Value> {
+    verdicts.iter().map(|verdict| serde_json::to_value(verdict).unwrap_or_default()).collect()
+}

@@ -7,7 +7,8 @@ pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let mut least = 1.0f64;
     for (rank, &at) in order.iter().enumerate().rev() {
         least = least.min(p[at] * n / (rank + 1) as f64);
-        adjusted[at] = least;
+        // Never below p itself, which rounding could do.
+        adjusted[at] = least.max(p[at]);
     }
     adjusted
 }

@@ -5,6 +5,8 @@ use serde::Serialize;
 /// What a verdict rests on: every contender's values, draw by draw and client by client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Study {
+    /// Which of an experiment's problems, where a grid makes several.
+    pub problem: Option<String>,
     /// What models are judged by, on test data: `test.loss`.
     pub metric: String,
     /// What settings were chosen by, on validation data, where there is any: `validation.loss`.

@@ -14,12 +14,35 @@ pub(crate) struct Seen {
 
 /// Opens a page with a script at its end, which finds faults of the page in `errors`; none without a browser.
 pub(crate) fn open(page: &Path, script: &str) -> Option<Seen> {
+    with_script(page, script);
+    visit(page)
+}
+
+/// The same on a screen of so many pixels. The script tells `parent` the page's title when it is done.
+#[allow(dead_code, reason = "each test program has its own copy of this module")]
+pub(crate) fn open_narrow(page: &Path, script: &str, pixels: u32) -> Option<Seen> {
+    with_script(page, script);
+    let frame = page.with_file_name("narrow.html");
+    let text = format!(
+        "<!doctype html><html><head><title></title><script>onmessage = (e) => {{ document.title = e.data; }};</script></head>\
+         <body style=\"margin:0\"><iframe src=\"{}\" style=\"border:0;width:{pixels}px;height:900px\"></iframe></body></html>",
+        page.file_name().unwrap_or_default().to_string_lossy()
+    );
+    fs::write(&frame, text).expect("the frame can be written");
+    visit(&frame)
+}
+
+fn with_script(page: &Path, script: &str) {
     let text = fs::read_to_string(page).expect("the page was written");
     let watched = text.replacen("<body>", "<body><script>const errors = []; onerror = (e) => errors.push(e);</script>", 1);
     fs::write(page, watched.replacen("</body>", &format!("{script}</body>"), 1)).expect("the page can be written again");
+}
+
+fn visit(page: &Path) -> Option<Seen> {
     let profile = format!("--user-data-dir={}", page.with_file_name("profile").display());
     let run = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--window-size=1300,2000", "--dump-dom", &profile])
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--window-size=1300,2000"])
+        .args(["--virtual-time-budget=4000", "--dump-dom", &profile])
         .arg(format!("file://{}", page.display()))
         .stdin(Stdio::null())
         .output();

@@ -43,7 +43,14 @@ impl Made {
 
     pub(crate) fn client(&mut self, client: u32, metric: &str, value: f64) -> &mut Self {
         let run = self.0.manifest.runs.len() - 1;
-        self.0.clients.push(ClientRow { run, client, name: None, examples: 1, metrics: [(metric.to_string(), value)].into() });
+        self.0.clients.push(ClientRow {
+            run,
+            client,
+            name: None,
+            examples: 1,
+            metrics: [(metric.to_string(), value)].into(),
+            ..ClientRow::default()
+        });
         self
     }
 

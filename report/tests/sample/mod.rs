@@ -37,6 +37,7 @@ fn manifest() -> Manifest {
         smoothness: Some([0.61, 0.842, 1.37]),
         convexity: Some([0.01, 0.01, 0.01]),
         groups: vec![],
+        ..ProblemCard::default()
     };
     Manifest {
         motet: "0.1.0".into(),
@@ -152,6 +153,7 @@ fn client_row(card: &RunCard, alpha: f64, client: u32) -> ClientRow {
         name: None,
         examples: (520.0 / few) as u64,
         metrics: metrics.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        ..ClientRow::default()
     }
 }
 

@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use motet_core::{ClientId, Reader, Store, StoreError, Wire, WireError};
+use motet_files::kill;
 
 use super::extents::{Extents, Place};
 use super::helper::Helper;
-use crate::kill;
 
 /// So many bytes are written before they are sent on to the disk, so that a commit does not wait for all of them.
 const BEHIND: u64 = 64 << 20;
@@ -48,7 +48,10 @@ pub(super) struct Desk<S> {
 /// One client's state: in memory, in the file, in both, or out with its client.
 struct Entry<S> {
     value: Option<Held<S>>,
+    /// The last state that was written. It stays while its client is out: the committed index may name it.
     written: Option<Written>,
+    /// Has its client taken it? Then it is not here, whatever the file still has.
+    out: bool,
 }
 
 struct Held<S> {
@@ -87,13 +90,18 @@ impl<S: Wire + Send + 'static> Disk<S> {
     /// The states as they were when `indices[0]` was committed. The other indices stay valid too.
     pub fn open(path: &Path, limit: u64, indices: &[&[u8]]) -> Result<Self, OpenError> {
         let indices = indices.iter().map(|bytes| Index::decode(&mut Reader::new(bytes))).collect::<Result<Vec<_>, _>>()?;
-        let mut desk = Desk::on(OpenOptions::new().read(true).write(true).open(path)?, limit);
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let length = file.metadata()?.len();
+        if !indices.iter().flat_map(|index| &index.places).all(|(_, place)| place.lies_within(length)) {
+            return Err(WireError::Unsound("a place beyond the end of the states").into());
+        }
+        let mut desk = Desk::on(file, limit);
         let (mut used, mut current) = (vec![], BTreeSet::new());
         if let Some(newest) = indices.first() {
             desk.generation = newest.generation;
             for &(client, place) in &newest.places {
                 let written = Some(Written { place, committed: true });
-                desk.entries.insert(client, Entry { value: None, written });
+                desk.entries.insert(client, Entry { value: None, written, out: false });
                 current.insert(place);
                 used.push(place);
             }
@@ -170,14 +178,18 @@ impl<S: Wire + Clone + Send + 'static> Store<S> for Disk<S> {
     fn take(&self, client: ClientId) -> Result<Option<S>, StoreError> {
         let desk = &mut *self.desk();
         let Some(entry) = desk.entries.get_mut(&client.0) else { return Ok(None) };
-        match entry.value.take() {
+        let state = match entry.value.take() {
             Some(held) => {
                 desk.held -= held.bytes;
                 desk.recent.remove(&held.used);
-                Ok(Some(held.state))
+                Some(held.state)
             }
-            None => desk.fetch(client.0),
+            None => desk.fetch(client.0)?,
+        };
+        if let Some(entry) = desk.entries.get_mut(&client.0) {
+            entry.out = true;
         }
+        Ok(state)
     }
 
     fn put(&self, client: ClientId, state: S) -> Result<(), StoreError> {
@@ -186,7 +198,8 @@ impl<S: Wire + Clone + Send + 'static> Store<S> for Disk<S> {
         let held = Held { bytes: state.bytes(), state, used: desk.clock, fresh: true };
         desk.held += held.bytes;
         desk.recent.insert(held.used, client.0);
-        let entry = desk.entries.entry(client.0).or_insert(Entry { value: None, written: None });
+        let entry = desk.entries.entry(client.0).or_insert(Entry { value: None, written: None, out: false });
+        entry.out = false;
         if let Some(before) = entry.value.replace(held) {
             desk.held -= before.bytes;
             desk.recent.remove(&before.used);
@@ -206,8 +219,8 @@ impl<S: Wire + Clone + Send + 'static> Store<S> for Disk<S> {
         let room = (desk.limit / 2) as usize;
         let mut ahead = 0;
         for client in clients {
-            let Some(Entry { value: None, written: Some(written) }) = desk.entries.get(&client.0) else { continue };
-            ahead += written.place.length as usize;
+            let Some(place) = desk.asleep(client.0) else { continue };
+            ahead += place.length as usize;
             if ahead > room {
                 break;
             }
@@ -283,7 +296,8 @@ impl<S: Wire> Desk<S> {
 
     /// Reads a state from the file; none if its client has it.
     fn fetch(&mut self, client: u32) -> Result<Option<S>, StoreError> {
-        let Some(Written { place, .. }) = self.entries.get(&client).and_then(|entry| entry.written) else { return Ok(None) };
+        let here = self.entries.get(&client).filter(|entry| !entry.out);
+        let Some(Written { place, .. }) = here.and_then(|entry| entry.written) else { return Ok(None) };
         record(&mut self.file, place).map(Some).map_err(|reason| StoreError { client, reason })
     }
 }
@@ -300,16 +314,15 @@ pub(super) fn record<S: Wire>(file: &mut File, place: Place) -> Result<S, String
 }
 
 impl<S: Wire> Desk<S> {
-    /// Where a state lies that is neither in memory nor fresh.
+    /// Where a state lies that is neither in memory nor out with its client.
     pub(super) fn asleep(&self, client: u32) -> Option<Place> {
         match self.entries.get(&client) {
-            Some(Entry { value: None, written: Some(written) }) => Some(written.place),
+            Some(Entry { value: None, written: Some(written), out: false }) => Some(written.place),
             _ => None,
         }
     }
 
-    /// Takes in a state that was read ahead, unless something happened to it since. One whose client is out with it is the
-    /// same one; the client's own replaces it.
+    /// Takes in a state that was read ahead, unless something happened to it since.
     pub(super) fn take_in(&mut self, client: u32, place: Place, state: S) {
         if self.asleep(client) != Some(place) {
             return;

@@ -26,6 +26,11 @@ impl Place {
         self.start * UNIT
     }
 
+    /// Is it a part of a file of so many bytes?
+    pub(super) fn lies_within(&self, bytes: u64) -> bool {
+        self.start.checked_mul(UNIT).and_then(|offset| offset.checked_add(self.length)).is_some_and(|end| end <= bytes)
+    }
+
     fn units(&self) -> u64 {
         self.length.div_ceil(UNIT).max(1)
     }

@@ -14,8 +14,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use motet_core::{Archive, ClientId, Reader, Vector, Wire, Work, wire};
-
-use crate::kill;
+use motet_files::kill;
 
 /// An archive of local solves in a file, with a cache.
 #[derive(Debug)]
@@ -149,6 +148,11 @@ impl Archive for Solves {
             desk.remember((key, client.0), vector);
         }
         kept
+    }
+
+    /// A run waits for its solves.
+    fn is_enough(&self) -> bool {
+        false
     }
 }
 

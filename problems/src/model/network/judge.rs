@@ -78,6 +78,29 @@ impl Evaluator for NetworkExam {
         Some(all)
     }
 
+    /// Where an example has one target; of text, each token has.
+    fn right(&self, x: &Vector, buffers: Option<&Vector>) -> Option<Vec<bool>> {
+        let layers = &self.network.layers;
+        if !matches!(layers.loss(), Loss::CrossEntropy) || layers.targets() != 1 || self.network.buffers.is_some() && buffers.is_none() {
+            return None;
+        }
+        let (mut right, mut buffers) = (Vec::with_capacity(self.rows.len()), buffers.cloned());
+        self.network.with_room(|room| {
+            for from in self.rows.clone().step_by(CHUNK) {
+                self.network.gather(from..(from + CHUNK).min(self.rows.end), None, room);
+                let targets = room.targets.clone();
+                let running = buffers.as_mut().map(|buffers| buffers.f32s_mut());
+                let scores = layers.scores(x.f32s(), running, room);
+                for (target, scores) in targets.iter().zip(scores.chunks_exact(layers.output().len().max(1))) {
+                    let mut tally = Tally::default();
+                    tally.add(layers.loss(), std::slice::from_ref(target), scores);
+                    right.push(tally.right > 0.0);
+                }
+            }
+        });
+        Some(right)
+    }
+
     /// Running statistics are used as they are and not changed.
     fn metrics(&self, x: &Vector, buffers: Option<&Vector>) -> Vec<(&'static str, f64)> {
         if self.rows.is_empty() {

@@ -2,6 +2,7 @@
 
 mod bert;
 mod cnn;
+mod convolution;
 mod image;
 mod judge;
 mod language;
@@ -17,6 +18,7 @@ use motet_nn::{Inputs, Model as Layers, Workspace};
 
 pub use bert::BertClassifier;
 pub use cnn::{Cnn, CnnDropout};
+pub use convolution::Convolution;
 pub(crate) use image::axes;
 pub use language::{CharModel, WordModel};
 pub use mlp::{Activation, Mlp};
@@ -24,7 +26,7 @@ pub use pixels::{Augment, Channels, Normalise};
 pub use resnet::{Norm, ResNet};
 
 use super::fitted::Fitted;
-use super::{Arc, Evaluator, Examples, Model, ModelError, Range};
+use super::{Arc, Evaluator, Examples, LARGEST_SINGLE, Model, ModelError, Range};
 use judge::NetworkExam;
 use pixels::Pixels;
 use task::Task;
@@ -107,6 +109,9 @@ impl Network {
     fn new<A: Architecture>(model: &A, data: Arc<Examples>, seed: Seed) -> Result<Self, ModelError> {
         let ((layers, task), pixels) = (model.build(&data)?, model.pixels(&data)?.filter(Pixels::acts));
         task.check(A::NAME, &data)?;
+        if let Some((row, column, value)) = data.features().first_beyond(LARGEST_SINGLE) {
+            return Err(ModelError::Range { model: A::NAME, example: row + 1, feature: column + 1, value });
+        }
         let dice = model.dice();
         let start = dice.start(&layers, &mut seed.fixed(ClientId(0), Purpose::Start));
         let buffers = layers.buffers();

@@ -1,6 +1,5 @@
 //! Columns of a Parquet file as fields of text: flat columns of numbers, words, truths and dates.
 
-use std::fs::File;
 use std::path::Path;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -9,11 +8,11 @@ use parquet::record::Field;
 use super::cell::Decimal;
 use super::cells::Cells;
 use crate::error::ProblemError;
-use crate::guard::Budget;
+use crate::guard::{Budget, open_regular};
 
 pub(super) fn read(path: &Path, file: &str, budget: &Budget) -> Result<Cells, ProblemError> {
     let odd = |place: String, what: String| ProblemError::Odd { file: file.into(), place, what };
-    let opened = File::open(path).map_err(|cause| ProblemError::Unreadable { file: path.to_path_buf(), cause })?;
+    let (opened, _) = open_regular(path)?;
     let reader = SerializedFileReader::new(opened).map_err(|cause| odd("Parquet footer".into(), cause.to_string()))?;
     let names: Vec<String> = reader.metadata().file_metadata().schema().get_fields().iter().map(|f| f.name().to_owned()).collect();
     let mut columns: Vec<Vec<Option<String>>> = vec![vec![]; names.len()];

@@ -78,6 +78,10 @@ fn every_damaged_byte_of_a_record_is_noticed() {
         assert!(error.to_string().contains("client 3") && error.to_string().contains("damaged"), "{error}");
     }
     assert!(Disk::<Vector>::open(&path, 0, &[&index[..index.len() - 1]]).is_err());
+    // An index that names more than there is asks for no memory.
+    std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let error = Disk::<Vector>::open(&path, 0, &[&index]).err().unwrap();
+    assert!(error.to_string().contains("beyond the end of the states"), "{error}");
 }
 
 #[test]
@@ -108,5 +112,23 @@ fn what_is_read_ahead_is_what_is_there_whoever_comes_first() {
         if round % 3 == 0 {
             disk.commit().unwrap();
         }
+    }
+}
+
+#[test]
+fn a_state_that_was_taken_is_not_there_a_second_time_in_any_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let stores: [Box<dyn Store<Vector>>; 3] = [
+        Box::new(crate::Memory::default()),
+        Box::new(Disk::create(&folder.path().join("all in the file"), 0).unwrap()),
+        Box::new(Disk::create(&folder.path().join("all in memory"), u64::MAX).unwrap()),
+    ];
+    for store in stores {
+        store.put(at(1), state(1.0, 3)).unwrap();
+        assert_eq!(store.take(at(1)).unwrap(), Some(state(1.0, 3)));
+        store.expect(&[at(1)]);
+        assert_eq!((store.take(at(1)).unwrap(), store.read(at(1)).unwrap()), (None, None));
+        store.put(at(1), state(2.0, 3)).unwrap();
+        assert_eq!((store.read(at(1)).unwrap(), store.take(at(1)).unwrap()), (Some(state(2.0, 3)), Some(state(2.0, 3))));
     }
 }

@@ -1,0 +1,25 @@
+//! How files are opened and replaced, whatever is in them.
+//!
+//! [`open`] and [`read`] take regular files only: a pipe would make the reader wait for ever, and a device may have no end.
+//! [`replace`] writes a file so that a kill at any moment leaves the old one or the new one, never half of it. In builds with
+//! debug assertions tests can let a program die at any write (`kill`).
+//!
+//! ```
+//! let folder = std::env::temp_dir().join(format!("motet-files-{}", std::process::id()));
+//! std::fs::create_dir_all(&folder)?;
+//! let path = folder.join("greeting");
+//! motet_files::replace(&path, b"hello")?;
+//! assert_eq!(motet_files::read(&path, 100)?, b"hello");
+//! assert!(motet_files::read(&path, 4).unwrap_err().to_string().contains("more than 4 bytes"));
+//! assert!(motet_files::read(&folder, 100).unwrap_err().to_string().contains("is a folder"));
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+#[doc(hidden)]
+pub mod kill;
+mod regular;
+mod replace;
+
+pub use regular::{open, read, read_text, stranger};
+pub use replace::replace;

@@ -1,0 +1,1 @@
+../../problems/tests/all/forms.rs

@@ -1,0 +1,162 @@
+//! The verdict in sentences: the same for page and terminal.
+
+use motet_core::larger_is_better;
+
+use super::answer::{Advice, Contest, Joining, Verdict, WayResult};
+use super::choice::Choice;
+use super::exact::LEAST_ROWS;
+use super::interval::{Estimate, Missing};
+use super::study::Design;
+use crate::figures::title;
+use crate::number;
+
+impl Verdict {
+    /// Who wins, in one line.
+    pub fn headline(&self) -> String {
+        match &self.contest {
+            Contest::Winner { way } => format!("{} by {}.", sentence(&format!("{} {}", way, wins(way))), title(&self.metric)),
+            Contest::NoClearDifference { ways } => match ways.as_slice() {
+                [only] => format!("{} leads by {}, and no clear difference is shown.", sentence(only), title(&self.metric)),
+                several => format!("No clear difference by {} between {}.", title(&self.metric), listed(several)),
+            },
+            Contest::NoContest => format!("No contest by {}: fewer than two ways can be compared.", title(&self.metric)),
+        }
+    }
+
+    /// The numbers behind the headline.
+    pub fn numbers(&self) -> String {
+        let [best, others @ ..] = self.ways.as_slice() else { return String::new() };
+        let value = format!("{} has {} {}", sentence(&best.way), title(&self.metric), number::short(best.value));
+        let compared = |other: &WayResult| {
+            let behind = other.behind.as_ref()?;
+            let sure = if behind.sign() > 0 { "" } else { " (not clear)" };
+            Some(format!("{} by {}{sure}", other.way, gain(behind)))
+        };
+        let better = if larger_is_better(&self.metric) { "above" } else { "below" };
+        let others: Vec<String> = others.iter().filter_map(compared).collect();
+        if others.is_empty() { format!("{value}.") } else { format!("{value}: {better} {}.", others.join(", ")) }
+    }
+
+    /// Does it pay to join? For all clients together.
+    pub fn federation(&self) -> Option<String> {
+        let Joining { advice, gain: estimate, .. } = self.joining.as_ref()?;
+        let words = match advice {
+            Advice::Join => "Joining pays for clients like these on average",
+            Advice::Stay => "Staying alone is better for clients like these on average",
+            Advice::Unclear => "It is not clear whether joining pays on average",
+        };
+        Some(format!("{words}: it gains {} of {}.", gain(estimate), title(&self.metric)))
+    }
+
+    /// How many clients are advised what.
+    pub fn clients(&self) -> Option<String> {
+        let joining = self.joining.as_ref().filter(|joining| !joining.clients.is_empty())?;
+        let count = |advice| joining.count(advice);
+        let all = joining.clients.len();
+        let few = joining.clients.iter().filter(|client| client.gain.missing == Some(Missing::TooFewRows)).count();
+        let few = if few > 0 { format!(" {few} of them have fewer than {LEAST_ROWS} test rows.") } else { String::new() };
+        Some(format!(
+            "Of {all} {}, {} should join, {} should stay alone, and for {} it is unclear.{few}",
+            if all == 1 { "client" } else { "clients" },
+            count(Advice::Join),
+            count(Advice::Stay),
+            count(Advice::Unclear)
+        ))
+    }
+
+    /// What the intervals rest on, in whole sentences.
+    pub fn grounds(&self) -> String {
+        let draws = self.draws;
+        let mut words = match self.design {
+            Design::Independent { same_clients: true } => {
+                format!(
+                    "{draws} independent draws of data of the same clients: Student's 95 % intervals over draws; for all clients together over draws and clients."
+                )
+            }
+            Design::Independent { same_clients: false } => {
+                format!(
+                    "{draws} independent problems, each with clients of its own: Student's 95 % intervals over problems, and nothing is said about single clients."
+                )
+            }
+            Design::Resplit { same_clients, .. } => format!(
+                "{draws} splits of the same data: Student's 95 % intervals over splits, widened because their test parts overlap (Nadeau and Bengio 2003){}.",
+                if same_clients {
+                    "; for all clients together over splits and clients"
+                } else {
+                    "; clients differ from split to split, and nothing is said about single ones"
+                }
+            ),
+            Design::OneSplit if self.metric == "test.accuracy" => format!(
+                "One split: an exact test on the test rows that only one of two models gets right, with Tango's 95 % interval; below {LEAST_ROWS} test rows there is none."
+            ),
+            Design::OneSplit => format!(
+                "One split: {} has no interval. Draw the hold-out anew for every seed (holdout.redraw = true), or look at test accuracy.",
+                title(&self.metric)
+            ),
+        };
+        if self.joining.as_ref().is_some_and(|joining| joining.clients.len() > 1) {
+            words.push_str(
+                " Many clients are many tests: advice to single clients keeps the false discovery rate at 5 % (Benjamini and Hochberg).",
+            );
+        }
+        words.push_str(match self.choice {
+            Choice::Nothing => "",
+            Choice::Validation => " Settings were chosen on validation data and judged on test data, draw by draw.",
+            Choice::OtherDraws => " There are no validation data: the choice among settings saw the test data of the other draws.",
+            Choice::TestRows => " There are no validation data: the choice among settings saw the test rows themselves, and tests count every setting that was tried.",
+        });
+        if matches!(self.choice, Choice::OtherDraws | Choice::TestRows) {
+            words.push_str(&self.flattered());
+        }
+        words
+    }
+
+    /// By how much a choice on test data flatters itself.
+    fn flattered(&self) -> String {
+        let most = self.ways.iter().filter_map(|way| Some((way, way.flattery?))).reduce(|a, b| if b.1 > a.1 { b } else { a });
+        match most {
+            Some((way, by)) => format!(
+                " The best setting of one draw looks better there than in the others, by {} for {}.",
+                number::digits(by, 2),
+                way.way
+            ),
+            None => " By how much that flatters cannot be measured with one draw.".into(),
+        }
+    }
+}
+
+/// `0.031 [0.012, 0.05]`, or why there is no interval.
+pub(crate) fn gain(estimate: &Estimate) -> String {
+    let mean = number::digits(estimate.mean, 3);
+    match (estimate.interval, estimate.missing) {
+        (Some([low, high]), _) => format!("{mean} [{}, {}]", number::digits(low, 3), number::digits(high, 3)),
+        (None, Some(missing)) => format!("{mean}, {}", without(missing)),
+        (None, None) => mean,
+    }
+}
+
+fn without(missing: Missing) -> &'static str {
+    match missing {
+        Missing::OneDraw => "no interval from one draw",
+        Missing::TooFewRows => "too few test rows for an interval",
+        Missing::NoSpread => "every draw the same, no interval",
+        Missing::Nothing => "not measured",
+    }
+}
+
+fn wins(way: &str) -> &'static str {
+    if way.starts_with("own models") { "win" } else { "wins" }
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

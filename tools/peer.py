@@ -1,0 +1,1 @@
+../motet/src/bench/peer.py
