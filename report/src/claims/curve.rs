@@ -109,7 +109,7 @@ impl Run<'_> {
     /// the total, so a window begins after the last row before it and ends with the last row within it.
     pub(super) fn total(&self, note: &str, rounds: Rounds) -> Result<f64, Gap> {
         let totals = || self.rows.iter().filter_map(|row| Some((row.round as f64, *row.totals.get(note)?)));
-        let Some((end, _)) = totals().last() else { return Err(Gap::NoMetric) };
+        let Some((end, _)) = totals().next_back() else { return Err(Gap::NoMetric) };
         let from = rounds.last.map_or(rounds.from, |last| rounds.from.max(end - last + 1.0));
         let until = |inside: &dyn Fn(f64) -> bool| totals().take_while(|(round, _)| inside(*round)).last();
         match until(&|round| round <= rounds.to) {
