@@ -173,7 +173,7 @@ impl<A: Study> Fleet<A> for Mortal {
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         match &mut self.left {
             Some(0) => {
-                if slot.round % 2 == 0 {
+                if slot.round.is_multiple_of(2) {
                     Fleet::<A>::exchange(&mut self.inner, slot, wave, &mut |_, _| ())?;
                 }
                 return Err(StoreError { client: 0, reason: KILLED.into() }.into());

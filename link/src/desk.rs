@@ -454,7 +454,8 @@ impl Desk {
 fn shortened(mut words: String) -> String {
     const MOST: usize = 200;
     if words.len() > MOST {
-        words.truncate(words.floor_char_boundary(MOST));
+        let end = (0..=MOST.min(words.len())).rev().find(|&at| words.is_char_boundary(at)).unwrap_or(0);
+        words.truncate(end);
         words.push('…');
     }
     words

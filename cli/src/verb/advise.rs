@@ -134,7 +134,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     };
     let number: f64 = number.parse().map_err(|_| wrong())?;
     let bytes = number * scale;
-    if bytes >= 1.0 && bytes <= 1e18 { Ok(bytes as u64) } else { Err(wrong()) }
+    if (1.0..=1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
 #[cfg(test)]
