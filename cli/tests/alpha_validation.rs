@@ -122,7 +122,7 @@ fn what_cannot_be_picked_is_said_in_one_line() {
     let flix = PICKED.replace("METHOD", "flix");
     for (text, parts) in [
         (flix.replace("validation = 0.3, ", ""), vec!["method[1].alpha", "needs validation data", "holdout = { validation = 0.2 }"]),
-        (PICKED.replace("METHOD", "apfl").replace("[[method]]", "[[method]]\nstep = 0.1"), vec!["method[1].alpha", "apfl"]),
+        (PICKED.replace("METHOD", "apfl").replace("[[method]]", "[[method]]\nstep = 0.1"), vec!["method[1].own_share", "validation"]),
         (flix.replace("start = 0.5", "start = 1.0"), vec!["method[1].alpha.validation.start", "below 1"]),
         (flix.replace("retrain = true", "again = true"), vec!["method[1].alpha.validation", "again"]),
         (flix.replace("{ validation = { start = 0.5, retrain = true } }", "\"valid\""), vec!["method[1].alpha", "\"valid\""]),

@@ -94,7 +94,7 @@ fn an_estimate_that_cannot_be_made_is_refused_in_one_line() {
             vec!["method[1].alpha.per_client", "beside an estimate"],
         ),
         ("kind = \"scafflix\"\nalpha = 0.5\ntarget = { eps = 0.02, noise = \"estimate\" }", vec!["method[1]", "needs a batch"]),
-        ("kind = \"local-update\"\nsteps = 2\neta = 0.1\ngamma = \"estimate\"", vec!["method[1].gamma", "accuracy"]),
+        ("kind = \"local-update\"\nsteps = 2\neta = 0.1\ngamma = \"estimate\"", vec!["method[1].step", "accuracy"]),
     ] {
         let stage = Stage::new();
         stage.write("e.toml", &lrs(method));

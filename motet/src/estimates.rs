@@ -70,8 +70,8 @@ impl Estimates {
             found.noise = Some((0..ground.losses.len()).map(|k| ground.noise(k, share(k), batch)).collect());
         }
         if let Some(rule) = rules.gamma {
-            let steps = params.get("steps").and_then(Value::as_u64).and_then(|k| u32::try_from(k).ok());
-            let steps = steps.ok_or("gamma = { estimate } needs a number of local steps")?;
+            let steps = params.get("local_steps").and_then(Value::as_u64).and_then(|k| u32::try_from(k).ok());
+            let steps = steps.ok_or("step = { estimate } needs a number of local steps")?;
             let scales = ground.scales();
             found.local_updates = Some([scales.centres, scales.curvatures, scales.sharp_gamma_for(steps, *rule.accuracy)]);
         }
@@ -88,7 +88,7 @@ impl Estimates {
             target.insert("noise".into(), json!({ "per_client": noise }));
         }
         if let Some([.., gamma]) = self.local_updates {
-            params.insert("gamma".into(), json!(gamma));
+            params.insert("step".into(), json!(gamma));
         }
         method.with_params(params)
     }

@@ -209,7 +209,7 @@ fn an_unfinished_folder_of_format_1_is_refused_before_anything_is_touched() {
     let resume = || Folder::resume(&folder, &simulation.manifest(), &|_| ()).err().expect("it is of format 1").to_string();
     let before = content(&folder);
     let said = resume();
-    assert!(said.contains("record format 1") && said.contains("format 2"), "{said}");
+    assert!(said.contains("record format 1") && said.contains("format 3"), "{said}");
     assert_eq!(content(&folder), before);
     // A checkpoint has a number of its own, should only the records be of this format.
     let manifest = Manifest { format: motet::records::Format::CURRENT, ..Manifest::read(&folder).unwrap() };

@@ -3,7 +3,7 @@
 //! ```toml
 //! alpha  = { estimate = { eps = 1e-3 } }           # αᵢ of each client, from the bound of FLIX's Theorem 1
 //! target = { eps = 1e-2, noise = "estimate" }      # Cᵢ of Scafflix's Corollary 2
-//! gamma  = { estimate = { accuracy = 1e-2 } }      # γ of LocalUpdate's Theorem 17, with its spreads
+//! step   = { estimate = { accuracy = 1e-2 } }      # γ of LocalUpdate's Theorem 17, with its spreads
 //! ```
 
 use motet_core::Positive;
@@ -53,9 +53,9 @@ impl EstimateRules {
         if alpha.is_some() {
             table.insert("alpha".into(), json!(1.0));
         }
-        let gamma: Option<RateRule> = rule(document, &format!("{key}.gamma"), "accuracy = 1e-2", table.get_mut("gamma"))?;
+        let gamma: Option<RateRule> = rule(document, &format!("{key}.step"), "accuracy = 1e-2", table.get_mut("step"))?;
         if gamma.is_some() {
-            table.insert("gamma".into(), json!(0.0));
+            table.insert("step".into(), json!(0.0));
         }
         let noise = table.get_mut("target").and_then(|target| target.get_mut("noise")).filter(|noise| **noise == "estimate");
         let noise = noise.map(|noise| *noise = json!(0.0)).is_some();
@@ -72,7 +72,7 @@ impl EstimateRules {
         let mut values = Map::new();
         let mut keep = |name: &str, value: Option<&Value>| values.extend(value.map(|value| (name.to_owned(), value.clone())));
         keep("alpha", self.alpha.and(params.get("alpha")));
-        keep("gamma", self.gamma.and(params.get("gamma")));
+        keep("step", self.gamma.and(params.get("step")));
         keep("target.noise", params.get("target").and_then(|target| target.get("noise")).filter(|_| self.noise));
         values
     }
@@ -83,7 +83,7 @@ impl EstimateRules {
             table.insert("alpha".into(), json!({ "estimate": rule }));
         }
         if let Some(rule) = &self.gamma {
-            table.insert("gamma".into(), json!({ "estimate": rule }));
+            table.insert("step".into(), json!({ "estimate": rule }));
         }
         if self.noise
             && let Some(Value::Object(target)) = table.get_mut("target")
