@@ -75,7 +75,7 @@ fn parameters_are_those_that_serde_reads_in_the_order_of_declaration() {
     assert_eq!(
         Member::<Shared>::PARAMETERS.iter().copied().collect::<Vec<_>>(),
         [
-            parameter("rate", "γ: how far a step goes.", "f64", true),
+            Parameter { aliases: &["speed"], ..parameter("rate", "γ: how far a step goes.", "f64", true) },
             parameter("steps", "K: how many.", "u32", false),
             parameter("batch", "Examples per step (default 1).", "u32", true),
             parameter("last-one", "Left out: none.", "Option<Vec<(u32, String)>>", true),

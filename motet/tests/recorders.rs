@@ -212,7 +212,7 @@ fn an_unfinished_folder_of_format_1_is_refused_before_anything_is_touched() {
     assert!(said.contains("record format 1") && said.contains("format 3"), "{said}");
     assert_eq!(content(&folder), before);
     // A checkpoint has a number of its own, should only the records be of this format.
-    let manifest = Manifest { format: motet::records::Format::CURRENT, ..Manifest::read(&folder).unwrap() };
+    let manifest = Manifest { format: motet::records::Format::CURRENT, ..simulation.manifest() };
     fs::write(folder.join(names::MANIFEST), serde_json::to_vec(&manifest).unwrap()).unwrap();
     let before = content(&folder);
     let said = resume();
