@@ -38,13 +38,13 @@ pub(super) fn write(
     let seeds: Vec<u64> = splits.iter().map(|split| split.seed).collect();
     let document = draft.document(&seeds)?;
     let path = folder.join("experiment.toml");
-    fs::write(&path, &document.text).map_err(unwritten)?;
+    motet_files::replace(&path, document.text.as_bytes()).map_err(unwritten)?;
     advice.experiment = path.display().to_string();
     bundles(folder, advice, models)?;
     record(&folder.join("experiment"), document, &advice.records)?;
     let text = serde_json::to_string_pretty(&json!({ "advice": &*advice, "verdict": advice.verdict })).unwrap_or_default();
-    fs::write(folder.join("advice.json"), text + "\n").map_err(unwritten)?;
-    fs::write(folder.join("advice.html"), page(advice, data)).map_err(unwritten)
+    motet_files::replace(&folder.join("advice.json"), (text + "\n").as_bytes()).map_err(unwritten)?;
+    motet_files::replace(&folder.join("advice.html"), page(advice, data).as_bytes()).map_err(unwritten)
 }
 
 /// One folder for each client, named after it.

@@ -308,7 +308,10 @@ fn a_hold_out_never_leaves_a_client_without_training_data() {
     let cut =
         |json: &str, rows: u32| serde_json::from_str::<Holdout>(json).unwrap().cut(vec![(0..9).collect(), (0..rows).collect()], Seed(0));
     let error = cut(r#"{"validation": 0.3, "test": 0.4}"#, 2).unwrap_err().to_string();
-    assert_eq!(error, "client 1 has 2 example(s): holding out 1 for validation and 1 for test leaves none to train on");
+    assert!(
+        error.starts_with("client 1 has 2 example(s): holding out 1 for validation and 1 for test leaves none to train on; "),
+        "{error}"
+    );
     let error = cut(r#"{"validation": 0.5, "test": 0.5}"#, 9).unwrap_err().to_string();
     assert_eq!(error, "[problem] holdout = { validation = 0.5, test = 0.5 }: together they must be below 1");
     assert_eq!(cut(r#"{"test": 0.2}"#, 1).unwrap()[1].train, [0]);
