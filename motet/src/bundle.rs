@@ -142,10 +142,10 @@ pub(crate) fn write(folder: &Path, mut card: Card, passport: &Passport, x: Vecto
     let bytes = models.encode().map_err(|e| unwritten(std::io::Error::other(e.to_string())))?;
     card.sha256 = sha256(&bytes);
     fs::create_dir_all(folder).map_err(unwritten)?;
-    fs::write(folder.join(MODEL), bytes).map_err(unwritten)?;
+    motet_files::replace(&folder.join(MODEL), bytes.as_ref()).map_err(unwritten)?;
     let text = serde_json::to_string_pretty(&card).map_err(|e| unwritten(e.into()))?;
-    fs::write(folder.join(CARD), text + "\n").map_err(unwritten)?;
-    fs::write(folder.join(README), card.readme()).map_err(unwritten)
+    motet_files::replace(&folder.join(CARD), (text + "\n").as_bytes()).map_err(unwritten)?;
+    motet_files::replace(&folder.join(README), card.readme().as_bytes()).map_err(unwritten)
 }
 
 /// Refuses a model that is not the one its card was written for. A model without a card is taken as it is.

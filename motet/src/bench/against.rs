@@ -133,7 +133,7 @@ impl Peer {
         }
         let folder = tempfile::tempdir().map_err(|source| Error::Write { path: std::env::temp_dir(), source })?;
         let script = folder.path().join("peer.py");
-        std::fs::write(&script, SCRIPT).map_err(|source| Error::Write { path: script.clone(), source })?;
+        motet_files::replace(&script, SCRIPT.as_bytes()).map_err(|source| Error::Write { path: script.clone(), source })?;
         let mut child = Command::new(&python)
             .arg(&script)
             .args([workload, "--processes", &processes.to_string(), "--rounds", &rounds.to_string()])
