@@ -442,9 +442,12 @@ fn senseless_settings_are_refused() {
         |sampling: Value| serde_json::from_value::<Scafflix>(json!({ "alpha": 1, "sampling": sampling })).unwrap_err().to_string();
     assert!(misread(json!({ "clients": 2, "varient": "author" })).contains("varient"));
     assert!(misread(json!("all")).contains("everyone"));
-    for sampling in [json!("everyone"), json!({ "clients": 2 }), json!({ "clients": 2, "variant": "author" })] {
-        let method = scafflix(&ALPHA, json!({ "sampling": sampling }));
-        assert_eq!(serde_json::to_value(&method).unwrap()["sampling"], sampling, "written as it was read");
+    // Written with the variant, so that claims can name it.
+    let tracked = json!({ "clients": 2, "variant": "tracked" });
+    let author = json!({ "clients": 2, "variant": "author" });
+    for (read, written) in [(json!("everyone"), json!("everyone")), (json!({ "clients": 2 }), tracked), (author.clone(), author)] {
+        let method = scafflix(&ALPHA, json!({ "sampling": read }));
+        assert_eq!(serde_json::to_value(&method).unwrap()["sampling"], written);
     }
     assert!(refused(json!({ "coin": { "every": 0 } })).is_some());
     assert!(serde_json::from_value::<Scafflix>(json!({ "alpha": 1, "batch": 0 })).is_err());
