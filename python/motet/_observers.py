@@ -76,7 +76,7 @@ class Observers:
 
     def end(self, line: str) -> None:
         summary: dict[str, Any] = json.loads(line)
-        log.info("%s seed %d: %s, %d rounds", summary["label"], summary["seed"], _word(summary["outcome"]), summary["rounds"])
+        log.info("%s seed %d: %s, %d rounds", summary["label"], summary["seed"], summary["outcome"]["kind"], summary["rounds"])
         if self._bar is not None:
             self._bar.n = summary["rounds"]
             self._bar.refresh()
@@ -85,11 +85,6 @@ class Observers:
 
     def note(self, text: str) -> None:
         log.info("%s", text)
-
-
-def _word(outcome: Any) -> str:
-    """An outcome in a word: those with details are tables of one key."""
-    return outcome if isinstance(outcome, str) else next(iter(outcome))
 
 
 def _bar(progress: bool | None) -> Any:

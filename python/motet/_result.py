@@ -96,7 +96,7 @@ class Result:
                 seed=run["seed"],
                 params=run["params"],
                 final={name: float(value) for name, value in run["final"].items()},
-                outcome=run["outcome"] if isinstance(run["outcome"], str) else next(iter(run["outcome"])),
+                outcome=run["outcome"]["kind"],
                 digest=run["digest"],
             )
             for number, run in enumerate(runs)

@@ -99,7 +99,7 @@ def run(
     if clients is not None:
         problem = clients if hasattr(clients, "clients") else None
         name = getattr(problem, "name", name)
-        listed_clients = list(problem.clients if problem is not None else clients)  # type: ignore[arg-type, union-attr]
+        listed_clients = list(problem.clients if problem is not None else clients)  # type: ignore[arg-type]
         # Python runs one thread at a time: more of them would only wait for each other.
         threads = threads or getattr(problem, "threads", 1)
     how = {

@@ -63,7 +63,8 @@ class Trainer:
     @property
     def start(self) -> npt.NDArray[Any]:
         """The parameters as they are now, one after another."""
-        return self._x.detach().numpy().copy()
+        start: npt.NDArray[Any] = self._x.detach().numpy().copy()
+        return start
 
     @property
     def buffers(self) -> npt.NDArray[Any]:
@@ -114,7 +115,7 @@ class Trainer:
             torch.manual_seed(noise)
         inputs, targets = self._examples(part, client, rows)
         loss = self.work.loss(self.module(inputs), targets)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         if buffers is not None and len(buffers):
             buffers[:] = self.buffers
         return float(loss.detach()), self._g.numpy()
@@ -125,7 +126,7 @@ class Trainer:
         total = 0.0
         for inputs, targets in self._chunks(part, client, rows):
             share = self.work.loss(self.module(inputs), targets) * (len(targets) / count)
-            share.backward()  # type: ignore[no-untyped-call]
+            share.backward()
             total += float(share.detach())
         return total, self._g.numpy()
 

@@ -156,7 +156,7 @@ class PersonalisedClassifier(ClassifierMixin, _Personalised):  # type: ignore[mi
             scores = np.hstack([np.zeros_like(scores), scores])
         scores -= scores.max(axis=1, keepdims=True)
         odds = np.exp(scores)
-        return odds / odds.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
+        return odds / odds.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any, groups: Any = None) -> npt.NDArray[Any]:
         """The class of each row, by its client's model."""
@@ -183,7 +183,7 @@ class PersonalisedRegressor(RegressorMixin, _Personalised):  # type: ignore[misc
 
     def predict(self, X: Any, groups: Any = None) -> npt.NDArray[np.float64]:
         """The number of each row, by its client's model."""
-        return self._scores(X, groups, None)[:, 0] * self._unit + self._middle  # type: ignore[no-any-return]
+        return self._scores(X, groups, None)[:, 0] * self._unit + self._middle
 
 
 def _groups(groups: Any, X: Any) -> npt.NDArray[Any]:

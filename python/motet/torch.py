@@ -146,7 +146,8 @@ class Problem:
                 if what == "value":
                     part, client, rows = words
                     return self._trainer.value(part, client, x, rows, buffers)
-                return self._trainer.metrics(*words, x, buffers)
+                part, client = words
+                return self._trainer.metrics(part, client, x, buffers)
         worker = self._free.get()
         try:
             return worker.ask(what, x, buffers, *words)

@@ -65,4 +65,3 @@ fn copy<T: numpy::Element + Copy>(from: &PyReadonlyArray1<'_, T>, to: &mut [T]) 
     }
     Ok(())
 }
-

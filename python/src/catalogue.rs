@@ -13,8 +13,7 @@ use crate::functions::Functions;
 use crate::methods::PythonMethod;
 
 /// Everything of ours, and what Python programs bring.
-pub(crate) static CATALOGUE: LazyLock<Catalogue> =
-    LazyLock::new(|| Catalogue::standard().method::<PythonMethod>().source::<Functions>());
+pub(crate) static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::standard().method::<PythonMethod>().source::<Functions>());
 
 /// Names, texts and parameters of all methods, sources, splits, models and compressors, as JSON.
 #[pyfunction]
@@ -22,7 +21,7 @@ pub(crate) fn catalogue() -> String {
     let all = Catalogue::standard();
     let methods: Vec<Value> = all
         .methods()
-        .map(|card| json!({ "name": card.name, "about": card.about, "paper": card.paper, "parameters": listed(card.parameters) }))
+        .map(|card| json!({ "name": card.name, "about": card.about, "paper": card.paper, "example": card.example, "parameters": listed(card.parameters) }))
         .collect();
     json!({
         "method": methods,

@@ -122,12 +122,7 @@ impl Data {
 
     /// Named columns of numbers (a gap is NaN) and words (a gap is `None`).
     #[staticmethod]
-    fn of_columns(
-        name: &str,
-        columns: Vec<(String, Cells<'_>)>,
-        roles: Roles,
-        usage: Option<PyReadonlyArray1<'_, u8>>,
-    ) -> PyResult<Self> {
+    fn of_columns(name: &str, columns: Vec<(String, Cells<'_>)>, roles: Roles, usage: Option<PyReadonlyArray1<'_, u8>>) -> PyResult<Self> {
         let mut frame = motet::problems::DataFrame::new().named(name).target(&roles.target);
         for (name, cells) in columns {
             let column = match cells {

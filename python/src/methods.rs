@@ -187,9 +187,11 @@ impl Algorithm for PythonMethod {
             let reply = object.call_method1("_answer", (&mine, ask.arrays.dict(py)?, lent.object()))?;
             Ok((NamedArrays::of(&mine)?, NamedArrays::of(&reply)?))
         });
+        let precision = site.train.precision();
         let (mine, arrays) = answered.unwrap_or_default();
         *me = mine;
-        Replied { arrays }
+        // What is sent is as wide as the model, so that the other side can tell a breach.
+        Replied { arrays: arrays.with_precision(precision) }
     }
 
     fn fits(&self, _: &Asked, reply: &Replied, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
@@ -201,8 +203,7 @@ impl Algorithm for PythonMethod {
             let array = reply.arrays.get(name).ok_or(Misfit::Unsound("an array of another name"))?;
             match length {
                 None => array.fits(model)?,
-                Some(expected) if array.len() == *expected => {}
-                Some(expected) => return Err(Misfit::Length { got: array.len(), expected: *expected }),
+                Some(length) => array.fits(ModelShape { dim: *length, ..model })?,
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Arrays by name: states and messages of methods that are written in Python.
 
-use motet::core::{Reader, Vector, Wire, WireError};
+use motet::core::{Precision, Reader, Vector, Wire, WireError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -23,11 +23,12 @@ impl NamedArrays {
         }
         let mut all = vec![];
         for (name, value) in dict.cast::<PyDict>()? {
-            let value = if value.extract::<f64>().is_ok() && value.getattr_opt("shape")?.is_none_or(|shape| shape.len().is_ok_and(|n| n == 0)) {
-                Vector::from(vec![value.extract::<f64>()?])
-            } else {
-                vector(&value)?
-            };
+            let value =
+                if value.extract::<f64>().is_ok() && value.getattr_opt("shape")?.is_none_or(|shape| shape.len().is_ok_and(|n| n == 0)) {
+                    Vector::from(vec![value.extract::<f64>()?])
+                } else {
+                    vector(&value)?
+                };
             all.push((name.extract()?, value));
         }
         Ok(Self(all))
@@ -38,6 +39,12 @@ impl NamedArrays {
         let dict = PyDict::new(py);
         self.0.iter().try_for_each(|(name, value)| dict.set_item(name, array(py, value)))?;
         Ok(dict)
+    }
+
+    /// The same numbers, all of one width.
+    pub(crate) fn with_precision(self, precision: Precision) -> Self {
+        let narrowed = |x: Vector| if x.precision() == precision { x } else { Vector::with_precision(x.to_f64(), precision) };
+        Self(self.0.into_iter().map(|(name, x)| (name, narrowed(x))).collect())
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Vector> {

@@ -67,8 +67,11 @@ impl PythonObjective {
             (None, None) => Takes::Point,
         };
         let number = |name: &str| optional(object, name)?.map(|number| number.extract::<f64>()).transpose();
-        let constants =
-            Constants { smoothness: number("smoothness")?, convexity: number("convexity")?, sample_smoothness: number("sample_smoothness")? };
+        let constants = Constants {
+            smoothness: number("smoothness")?,
+            convexity: number("convexity")?,
+            sample_smoothness: number("sample_smoothness")?,
+        };
         Ok(Self {
             value: function("value")?,
             gradient: function("gradient")?,
@@ -83,7 +86,13 @@ impl PythonObjective {
     }
 
     /// Calls one of the functions, and hands what it gives to `take`. NaN, if it or an earlier one raised anything.
-    fn call<T>(&self, function: &Py<PyAny>, x: &Vector, batch: Batch<'_>, take: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Option<T> {
+    fn call<T>(
+        &self,
+        function: &Py<PyAny>,
+        x: &Vector,
+        batch: Batch<'_>,
+        take: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
         if self.failures.any() {
             return None;
         }

@@ -70,4 +70,3 @@ impl Observer for Watcher {
 fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("records have only names as keys")
 }
-

@@ -25,6 +25,9 @@ pub(crate) struct Records {
     models: Mutex<Option<Vec<Arc<Models>>>>,
 }
 
+/// Run, shared model, client → its model.
+type RunModels<'py> = (usize, Bound<'py, PyAny>, Bound<'py, PyDict>);
+
 /// Reads the folder of an experiment.
 #[pyfunction]
 pub(crate) fn read(folder: PathBuf) -> PyResult<Records> {
@@ -124,7 +127,7 @@ impl Records {
     }
 
     /// (run, shared model, client → its model) of every run that left models.
-    fn models<'py>(&self, py: Python<'py>) -> PyResult<Vec<(usize, Bound<'py, PyAny>, Bound<'py, PyDict>)>> {
+    fn models<'py>(&self, py: Python<'py>) -> PyResult<Vec<RunModels<'py>>> {
         let models = self.models_held().map_err(|error| exception(&error))?;
         let of_run = |models: &Arc<Models>| {
             let personal = PyDict::new(py);

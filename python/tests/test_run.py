@@ -217,7 +217,7 @@ def test_the_wheel_carries_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "long.toml"
     file.write_text(
         'problem = { source = { kind = "lrs", clients = 4, examples = 20, dim = 3 } }\n'
-        'run = { rounds = 100000000, probe = { every = 10000 } }\nmethod = [{ kind = "local-sgd", step = 0.001 }]\n'
+        'run = { rounds = 100000000, probe = { every = 10000 } }\nmethod = [{ kind = "local-sgd", step = 0.001, local_steps = 1 }]\n'
     )
     running = subprocess.Popen([*own, "run", str(file), "--out", str(tmp_path / "out")], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 30
