@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
@@ -31,8 +32,14 @@ from ._run import run
 
 __all__ = ["PersonalisedClassifier", "PersonalisedRegressor"]
 
-#: α that methods have in another place, or not at all.
-WITHOUT_ALPHA = frozenset({"local", "fedavg", "scaffold", "meritfed-all", "finetune"})
+
+def _with_alpha() -> frozenset[str]:
+    """The methods that mix."""
+    cards = json.loads(_motet.catalogue())["method"]
+    return frozenset(card["name"] for card in cards if any(one["name"] == "alpha" for one in card["parameters"]))
+
+
+WITH_ALPHA = _with_alpha()
 
 
 class _Personalised(BaseEstimator):  # type: ignore[misc]
@@ -67,7 +74,7 @@ class _Personalised(BaseEstimator):  # type: ignore[misc]
         if self.alpha == "validation":
             problem["holdout"] = {"validation": self.validation}
         table: dict[str, Any] = {"kind": self.method, **(self.params or {})}
-        if self.method not in WITHOUT_ALPHA:
+        if self.method in WITH_ALPHA:
             table.setdefault("alpha", self.alpha)
         experiment = {
             "problem": problem,
@@ -75,7 +82,10 @@ class _Personalised(BaseEstimator):  # type: ignore[misc]
             "method": [table],
         }
         result = run(experiment, seeds=seed, data=data, threads=self.threads, progress=False)
-        self.result_ = result
+        done = result.runs[-1]
+        if done.outcome not in ("finished", "stopped"):
+            raise _motet.RunError(f"{done.label} {done.outcome}: try fewer rounds, or another step in params")
+        self.rows_ = result.rows
         self.model_ = model
         models = result.models[max(result.models)]
         self.shared_ = models.shared
@@ -155,14 +165,19 @@ class PersonalisedClassifier(ClassifierMixin, _Personalised):  # type: ignore[mi
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros_like(scores), scores])
         scores -= scores.max(axis=1, keepdims=True)
-        odds = np.exp(scores)
-        return odds / odds.sum(axis=1, keepdims=True)
+        odds: npt.NDArray[np.float64] = np.exp(scores)
+        odds /= odds.sum(axis=1, keepdims=True)
+        return odds
 
     def predict(self, X: Any, groups: Any = None) -> npt.NDArray[Any]:
         """The class of each row, by its client's model."""
         scores = self._scores(X, groups, self._count())
         best = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
         return self.classes_[best]  # type: ignore[no-any-return]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+        """The share of rows that are right."""
+        return float(accuracy_score(y, self.predict(X, groups), sample_weight=sample_weight))
 
     def _count(self) -> int:
         check_is_fitted(self, "classes_")
@@ -183,7 +198,14 @@ class PersonalisedRegressor(RegressorMixin, _Personalised):  # type: ignore[misc
 
     def predict(self, X: Any, groups: Any = None) -> npt.NDArray[np.float64]:
         """The number of each row, by its client's model."""
-        return self._scores(X, groups, None)[:, 0] * self._unit + self._middle
+        scores: npt.NDArray[np.float64] = self._scores(X, groups, None)[:, 0]
+        scores *= self._unit
+        scores += self._middle
+        return scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+        """R²: 1 for the truth, 0 for the mean of ``y``."""
+        return float(r2_score(y, self.predict(X, groups), sample_weight=sample_weight))
 
 
 def _groups(groups: Any, X: Any) -> npt.NDArray[Any]:
