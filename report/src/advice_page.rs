@@ -50,7 +50,7 @@ pub struct AdviceLine {
 const STYLE: &str = "
 :root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fff; --line: #d8d8d8; --join: #0a7a3f; --stay: #a33b00; --soft: #666; }
 @media (prefers-color-scheme: dark) { :root { --ink: #eee; --paper: #161616; --line: #3a3a3a; --join: #4cc38a; --stay: #ff9b66; --soft: #aaa; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1.5rem auto; max-width: 70rem; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1.5rem auto; max-width: 70rem; padding: 0 1rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; margin: 0 0 .3rem; }
 p { margin: .4rem 0; }
 .soft { color: var(--soft); }
@@ -60,8 +60,8 @@ a { color: inherit; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem .8rem; margin: 1rem 0; } dd { margin: 0; }
 .rows { color: var(--soft); white-space: nowrap; }
 .join { color: var(--join); font-weight: 600; } .stay { color: var(--stay); font-weight: 600; } .unclear { color: var(--soft); font-weight: 600; }
-code { font-size: .9em; overflow-wrap: anywhere; }
-@media (min-width: 40rem) { .sends { white-space: nowrap; } .model { min-width: 13rem; } }
+code { font-size: .9em; }
+@media (min-width: 40rem) { .sends { white-space: nowrap; } td:first-child { min-width: 10rem; } .model { min-width: 13rem; } .join, .stay, .unclear { white-space: nowrap; } }
 @media (max-width: 40rem) {
   thead { display: none; }
   tr { display: block; border-bottom: 1px solid var(--line); padding: .5rem 0; }
