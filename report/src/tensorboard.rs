@@ -133,11 +133,11 @@ mod tests {
         let first = events.0.len();
         events.row(2.0, 300, [("loss", 0.5)].into_iter());
         let record = &events.0[first..];
-        assert_eq!(record[..8], 26u64.to_le_bytes());
-        let event = &record[12..38];
+        assert_eq!(record[..8], 27u64.to_le_bytes());
+        let event = &record[12..39];
         // wall_time = 2, step = 300, summary { value { tag = "loss", simple_value = 0.5 } }
         let wanted = [&[9u8][..], &2f64.to_le_bytes(), &[16, 0xAC, 2, 42, 13, 10, 11, 10, 4], b"loss", &[21], &0.5f32.to_le_bytes()];
         assert_eq!(event, wanted.concat());
-        assert_eq!(record[38..], masked(event).to_le_bytes());
+        assert_eq!(record[39..], masked(event).to_le_bytes());
     }
 }
