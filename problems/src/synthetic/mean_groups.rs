@@ -36,7 +36,7 @@ pub struct MeanGroups {
     pub dim: NonZeroU32,
     /// Samples per client.
     pub samples: NonZeroU32,
-    /// Validation samples of client 0: a number, 0 unless told, or "endless" for new ones at every question.
+    /// Validation samples of client 0: a number (default 0), or "endless" for new ones at every question.
     #[serde(default)]
     pub validation: Extra,
     /// Who has validation samples: "target" (client 0, the default) or "everyone".
