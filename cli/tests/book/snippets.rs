@@ -168,6 +168,7 @@ fn complete(block: &Block, method: &str) -> String {
                 // Another source brings a split and a model of its own, or none.
                 if values.contains_key("source") {
                     table.remove("holdout");
+                    table.remove("model");
                 }
                 table.extend(values);
             }

@@ -32,7 +32,7 @@ pub struct MeanGroups {
     pub groups: [u32; 3],
     /// μ: how far the second group's mean is.
     pub mu: NonNegative,
-    /// d
+    /// d: the dimension.
     pub dim: NonZeroU32,
     /// Samples per client.
     pub samples: NonZeroU32,

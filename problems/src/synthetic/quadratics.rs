@@ -24,7 +24,7 @@ use crate::source::{Load, Material, Place, affordable, affordable_clients};
 pub struct Quadratics {
     /// How many clients.
     pub clients: NonZeroU32,
-    /// d
+    /// d: the dimension.
     pub dim: NonZeroU32,
     /// Range of the Lᵢ: [least, most], drawn evenly in the logarithm.
     pub smoothness: [Positive; 2],
