@@ -1,5 +1,6 @@
 //! What the clients' pure local models say about a budget of rounds (FLIX Theorems 1 and 2).
 
+use std::io;
 use std::sync::Arc;
 
 use motet_core::{Constants, Fraction, Memo, PerClient, Seed, Vector};
@@ -28,7 +29,8 @@ impl Locals {
         let unkept = |source| Error::Write { path: entry.key.clone().into(), source };
         let ground = Ground { memo: Arc::clone(memo), ..built.ground(pool, Seed(0), States::NEW) };
         let session = Arc::clone(&entry.method).on(ground).map_err(unkept)?;
-        let anchors = session.anchors(vec![true; constants.len()]).into_iter().flatten().collect();
+        let anchors = session.anchors(vec![true; constants.len()]).map_err(|e| unkept(io::Error::other(e)))?;
+        let anchors = anchors.into_iter().flatten().collect();
         Ok(Self { constants, anchors })
     }
 

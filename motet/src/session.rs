@@ -56,7 +56,7 @@ pub trait Session {
     fn next_round(&self) -> u64;
 
     /// xᵢ* of the clients that `wanted` marks, on all threads.
-    fn anchors(&self, wanted: Vec<bool>) -> Vec<Option<Vector>>;
+    fn anchors(&self, wanted: Vec<bool>) -> Result<Vec<Option<Vector>>, StoreError>;
 
     /// |αᵢ ∇fᵢ(Tᵢ(x))|²; NaN if the client no longer has the state that was last heard of.
     fn gradient2(&self, client: ClientId, x: &Vector) -> Result<f64, StoreError>;
@@ -167,12 +167,15 @@ impl<M: Method> Session for Live<M> {
         self.now.next
     }
 
-    fn anchors(&self, wanted: Vec<bool>) -> Vec<Option<Vector>> {
-        let mut anchors = vec![None; wanted.len()];
+    fn anchors(&self, wanted: Vec<bool>) -> Result<Vec<Option<Vector>>, StoreError> {
+        let (mut anchors, mut failed) = (vec![None; wanted.len()], None);
         let host = self.host.clone();
-        let solve = move |k: usize| wanted[k].then(|| host.anchor(ClientId(k as u32)));
-        self.pool.scatter(anchors.len(), solve, |k, anchor| anchors[k] = anchor);
-        anchors
+        let solve = move |k: usize| wanted[k].then(|| host.anchor(ClientId(k as u32))).transpose();
+        self.pool.scatter(anchors.len(), solve, |k, anchor| match anchor {
+            Ok(anchor) => anchors[k] = anchor,
+            Err(error) => failed = failed.take().or(Some(error)),
+        });
+        failed.map_or(Ok(anchors), Err)
     }
 
     fn gradient2(&self, client: ClientId, x: &Vector) -> Result<f64, StoreError> {

@@ -159,7 +159,11 @@ impl Simulate<'_> {
             return Ok(None);
         }
         self.observer.notice(Event::Working("finding the minimum to measure from"));
-        let anchors = session.anchors(shares.iter().map(|share| *share < 1.0).collect());
+        let anchors = session.anchors(shares.iter().map(|share| *share < 1.0).collect()).map_err(|source| Error::Run {
+            label: self.card.label.clone(),
+            seed: self.planned.seed,
+            source: TrainError::Store { round: session.next_round(), source },
+        })?;
         let mut key = Sha256::new();
         for (share, anchor) in shares.iter().zip(&anchors) {
             key.update(share.to_le_bytes());
@@ -209,7 +213,7 @@ impl Simulate<'_> {
         // Everyone picks, whoever is measured on the way.
         let ids = if self.picks { built.judged(&Plan { probe_clients: None, ..plan.clone() }) } else { built.judged(plan) };
         let look = ProbeRequest { gradient: false, pick: self.picks, model: self.of.experiment.run.models, right: true, ..plan.look };
-        let (mut rows, mut models) = (vec![], vec![]);
+        let (mut rows, mut unkept) = (vec![], None);
         let probed = session.probe(&ids, look, &mut |id, score| {
             let mut metrics = Metrics::from([("loss".to_owned(), score.loss)]);
             metrics.extend(score.metrics.iter().map(|(name, value, _)| (name.to_string(), *value)));
@@ -217,22 +221,23 @@ impl Simulate<'_> {
             let tested = score.metrics.iter().find(|(name, ..)| name.starts_with("test.")).map_or(0, |(_, _, examples)| *examples);
             let right = score.right.filter(|right| right.len() <= MOST_ROWS).map(RightRows);
             rows.push(ClientRow { run: self.run, client: id.0, name, examples: score.examples, tested, right, metrics });
-            models.extend(score.model.map(|model| (id, model)));
+            if let (Some(model), None) = (score.model, &unkept) {
+                unkept = self.recorder.model(self.card, id, model).err();
+            }
         });
         probed.map_err(|source| Error::Run {
             label: self.card.label.clone(),
             seed: self.planned.seed,
             source: TrainError::Probe { round: trained.rounds, source },
         })?;
+        unkept.map_or(Ok(()), Err)?;
         self.recorder.clients(&rows)?;
         if !self.of.experiment.run.models {
             return Ok((rows, None));
         }
-        models.sort_by_key(|(id, _)| *id);
         let passport = Passport::of(&self.of.experiment.problems[self.planned.variant].config, &built.problem);
         let passport = passport.as_ref().map(Passport::text);
-        let models = Models { run: self.run, shared: session.shared(ClientId(0)), personal: models, passport };
-        Ok((rows, self.recorder.models(self.card, models)?))
+        Ok((rows, self.recorder.models(self.card, session.shared(ClientId(0)), passport)?))
     }
 
     fn summary(&self, trained: &Ended, digest: String, seconds: f64) -> RunSummary {
