@@ -243,7 +243,7 @@ fn what_does_not_go_together_is_said_in_one_line() {
         ),
         (
             r#"{"source": {"kind": "synthetic", "clients": 4000000000, "examples": 4000000000, "features": 4000000000, "heterogeneity": 1}}"#,
-            "[problem] source = 4000000000 x 4000000000 x 4000000000: clients x examples x features may be at most 2147483648",
+            "[problem] source = 4000000000 x 4000000000: examples x features may be at most 2147483648",
         ),
         (
             r#"{"source": {"kind": "quadratics", "clients": 2, "dim": 3, "smoothness": [1, 2], "convexity": [0.5, 1.5], "heterogeneity": 1}}"#,
