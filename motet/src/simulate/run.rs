@@ -1,6 +1,7 @@
 //! One run, from its host to its summary.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 
 use motet_core::{
@@ -9,9 +10,12 @@ use motet_core::{
 };
 use motet_problems::reference::{Part, minimise};
 use motet_records::{ClientRow, EventKind, Models, OptimumCard, RightRows, RunCard, RunSummary, sha256};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Planned, Role, Simulation, keep, note};
+use crate::client_states::parts;
+use crate::cluster::{self, Opening};
 use crate::config::ReferenceSection;
 use crate::error::Error;
 use crate::method::AnyMethod;
@@ -71,8 +75,13 @@ impl Simulate<'_> {
         }
         let saved = std::mem::take(&mut self.begun.saved);
         let states = States::Durable { folder: folder.as_deref(), limit: self.of.limit, saved: &saved };
-        let ground = Ground { disturbed: true, ..built.ground(&self.of.pool, seed, states) };
+        let ranks = self.of.crew.as_ref().map_or(1, |crew| crew.size());
+        let ground =
+            Ground { disturbed: true, crew: self.of.crew.clone(), homes: built.homes(ranks), ..built.ground(&self.of.pool, seed, states) };
+        let opened = self.open_elsewhere(&**method, folder.as_deref(), &saved);
+        // Whoever has opened the run is told to leave when this session goes, also where another rank could not.
         let session = Arc::clone(method).on(ground).map_err(unkept)?;
+        opened?;
         let reference = self.reference(&**method, &*session)?;
         let promise = built.promise(&**method, Some((&*session, reference.as_ref().and_then(|r| r.x.as_ref()))));
         self.card.promise = promise.map_err(|source| Error::Run {
@@ -109,7 +118,9 @@ impl Simulate<'_> {
         let recorder: RefCell<&mut dyn Recorder> = RefCell::new(&mut *self.recorder);
         let Begun { rows, merits, .. } = &mut self.begun;
         let mut sink = RowSink { recorder: &recorder, rows, merits, events: &mut self.events, observer: self.observer, watch: &watch };
-        let generations = saved.iter().rev().map(|saved| saved.generation).collect();
+        // Moments of another number of ranks speak of other files.
+        let here = |saved: &&Saved| parts(&saved.index).is_ok_and(|parts| parts.len() == ranks);
+        let generations = saved.iter().rev().filter(here).map(|saved| saved.generation).collect();
         let saver = Saver::new(self.run, experiment.run.checkpoint, folder.as_deref(), generations, &recorder, &watch, self.observer);
         let session = session.train(&plan, &mut sink, &mut saver.with_the_end(goes_on));
         let mut session = session.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
@@ -130,6 +141,26 @@ impl Simulate<'_> {
         self.observer.notice(Event::End(&summary));
         let Begun { rows, merits, .. } = self.begun;
         Ok(Done { summary, clients, rows, merits, events: self.events, models })
+    }
+
+    /// Lets the other ranks open the run.
+    fn open_elsewhere(&mut self, method: &dyn AnyMethod, folder: Option<&Path>, saved: &[Saved]) -> Result<(), Error> {
+        let Some(crew) = &self.of.crew else { return Ok(()) };
+        let written = |path: &Path| path.to_string_lossy().into_owned();
+        let solves = self.recorder.workplace().solves(self.planned.problem);
+        cluster::open(
+            &**crew,
+            &Opening {
+                more: true,
+                problem: self.planned.problem as u32,
+                entry: self.planned.entry as u32,
+                params: Value::Object(method.params()).to_string(),
+                seed: self.planned.seed,
+                folder: folder.map(written),
+                solves: solves.as_deref().map(written),
+                saved: saved.iter().map(|saved| Saved { moment: vec![], ..saved.clone() }).collect(),
+            },
+        )
     }
 
     /// How many rounds.
