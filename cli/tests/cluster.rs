@@ -98,7 +98,7 @@ fn records_are_equal_on_one_to_four_ranks() {
 #[test]
 fn a_rank_that_dies_ends_the_job_and_it_goes_on_with_others() {
     let stage = Stage::new();
-    stage.write("several.toml", &SEVERAL.replace("rounds     = 12", "rounds     = 1500").replace("= { rounds = 4 }", "= { rounds = 50 }"));
+    stage.write("several.toml", &SEVERAL.replace("rounds     = 12", "rounds     = 300").replace("= { rounds = 4 }", "= { rounds = 20 }"));
     assert!(stage.motet(&["run", "several.toml", "--out", "alone", "--quiet"]).status.success());
     let alone = traces(&stage, "alone");
     for (began, victim, goes_on) in [(3, "2", 2), (2, "0", 0)] {

@@ -136,7 +136,8 @@ impl Simulation {
         }
         let folder = opening.folder.as_deref().map(Path::new);
         let states = States::Durable { folder, limit: self.limit(), saved: &opening.saved };
-        let ground = Ground { crew: Some(Arc::clone(crew)), ..built.ground(self.pool(), Seed(opening.seed), states) };
+        let homes = built.homes(crew.size());
+        let ground = Ground { crew: Some(Arc::clone(crew)), homes, ..built.ground(self.pool(), Seed(opening.seed), states) };
         method.on(ground).map_err(|e| e.to_string())
     }
 }
