@@ -43,8 +43,8 @@ impl<S: State> ClientStates<S> {
             let memory = Memory::default();
             for part in &parts {
                 let states = Vec::<(u32, S)>::decode(&mut Reader::new(part)).map_err(io::Error::other)?;
-                let own = states.into_iter().filter(|(id, _)| quarters.has(*id));
-                own.map(|(id, state)| memory.put(ClientId(id), state)).collect::<Result<(), _>>().map_err(io::Error::other)?;
+                let mut own = states.into_iter().filter(|(id, _)| quarters.has(*id));
+                own.try_for_each(|(id, state)| memory.put(ClientId(id), state)).map_err(io::Error::other)?;
             }
             return Ok(ClientStates::Memory(Arc::new(memory)));
         };
