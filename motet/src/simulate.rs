@@ -92,7 +92,12 @@ impl Simulation {
 
     /// The same, on the threads of a pool.
     pub fn on(experiment: Experiment, pool: Arc<Pool>) -> Result<Self, Error> {
-        let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool)?;
+        Self::solving_with(experiment, pool, &|_| Arc::default())
+    }
+
+    /// The same, with a memo for the local solves of each problem.
+    pub(crate) fn solving_with(experiment: Experiment, pool: Arc<Pool>, memo: &dyn Fn(&Problem) -> Arc<Memo>) -> Result<Self, Error> {
+        let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool, memo)?;
         Ok(Self { limit: experiment.run.store.limit() / 2, experiment, problems, entries, runs, tunings, pool, crew: None })
     }
 
@@ -202,6 +207,7 @@ impl Simulation {
                 Role::Plain => entry.estimates.values(&entry.method.params()),
                 Role::Trial { .. } => Map::new(),
             },
+            fits_validation: Some(entry.method.fits_validation()),
             ..RunCard::default()
         }
     }
