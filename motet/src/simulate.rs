@@ -10,7 +10,7 @@ use motet_core::{ClientId, Fraction, Memo, PerClient, Plan, Reference, Roster, S
 use motet_problems::Problem;
 use motet_records::{ClientRow, EventKind, Format, Manifest, OptimumCard, Records, RunCard, Summary, Trial, Utc, names};
 use motet_report::claims::judge;
-use motet_report::{cautions, render, render_as, verdict};
+use motet_report::{cautions, render, render_as, tensorboard, verdict};
 use motet_runtime::{Pool, Solves};
 use serde_json::{Map, Value};
 
@@ -284,6 +284,9 @@ impl Simulation {
             render(&named, folder).map_err(|e| Error::Report(e.to_string()))?;
             if experiment.report.csv {
                 render_as("csv", &named, folder).map_err(|e| Error::Report(e.to_string()))?;
+            }
+            if experiment.report.tensorboard {
+                tensorboard(&named[0].1, folder).map_err(|e| Error::Report(e.to_string()))?;
             }
         }
         recorder.end()?;

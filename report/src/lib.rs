@@ -44,6 +44,7 @@ mod page;
 mod render;
 mod results;
 mod sweep;
+mod tensorboard;
 pub mod verdict;
 
 pub use advice_page::{AdviceLine, AdvicePage};
@@ -57,3 +58,4 @@ pub use merit::{Columns, Help, Helper, MeritMap, Transfer, transfers};
 pub use mixture::{AlphaCurve, Role, Station, alpha, alpha_curves};
 pub use render::{File, OUTPUTS, Output, RenderError, render, render_as, table};
 pub use results::results;
+pub use tensorboard::tensorboard;
