@@ -93,9 +93,11 @@ pub(super) struct Network {
     layers: Layers<f32>,
     task: Task,
     pixels: Option<Pixels>,
-    start: Vector,
-    /// What clients that solve alone start at, if not all at the same.
-    own: Option<(Dice, Seed)>,
+    /// How it starts.
+    dice: Dice,
+    seed: Seed,
+    /// Trained weights to start at instead. Nothing is kept where dice decide: a start is as large as the model, and is asked for once.
+    trained: Option<Vector>,
     /// Running statistics at their start.
     buffers: Option<Vector>,
     data: Arc<Examples>,
@@ -112,12 +114,15 @@ impl Network {
         if let Some((row, column, value)) = data.features().first_beyond(LARGEST_SINGLE) {
             return Err(ModelError::Range { model: A::NAME, example: row + 1, feature: column + 1, value });
         }
-        let dice = model.dice();
-        let start = dice.start(&layers, &mut seed.fixed(ClientId(0), Purpose::Start));
         let buffers = layers.buffers();
         let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
-        let (data, own) = (data.in_single_precision(), dice.own.then_some((dice, seed)));
-        Ok(Self { layers, task, pixels, start, own, buffers, data, rooms: Mutex::default() })
+        let (data, dice) = (data.in_single_precision(), model.dice());
+        Ok(Self { layers, task, pixels, dice, seed, trained: None, buffers, data, rooms: Mutex::default() })
+    }
+
+    /// Where training starts, and where clients do that solve alone without dice of their own.
+    fn start(&self) -> Vector {
+        self.trained.clone().unwrap_or_else(|| self.dice.start(&self.layers, &mut self.seed.fixed(ClientId(0), Purpose::Start)))
     }
 
     /// Lends a workspace.
@@ -147,14 +152,15 @@ impl Network {
 
 impl Fitted for Arc<Network> {
     fn start(&self) -> Vector {
-        self.start.clone()
+        Network::start(self)
     }
     fn start_at(&mut self, file: &[u8]) -> Result<(), ModelError> {
-        let start = self.layers.read_safetensors(file, Some(self.start.f32s()))?;
-        if start == self.start.f32s() {
+        let diced = Network::start(self);
+        let start = self.layers.read_safetensors(file, Some(diced.f32s()))?;
+        if start == diced.f32s() {
             return Err(ModelError::OtherWeights { first: self.layers.parameters().first().map_or_else(String::new, |p| p.name.clone()) });
         }
-        Arc::get_mut(self).expect("nothing was made of the model yet").start = Vector::from(start);
+        Arc::get_mut(self).expect("nothing was made of the model yet").trained = Some(Vector::from(start));
         Ok(())
     }
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective> {
@@ -242,9 +248,12 @@ impl Objective for NetworkObjective {
     }
 
     fn start(&self) -> Vector {
+        let Network { dice, seed, layers, .. } = &*self.network;
+        if !dice.own {
+            return self.network.start();
+        }
         // Clients are told apart by their first row; 0 is the dice of the common start.
-        let dice = |seed: &Seed| seed.fixed(ClientId(1 + self.rows.start as u32), Purpose::Start);
-        self.network.own.as_ref().map_or_else(|| self.network.start.clone(), |(own, seed)| own.start(&self.network.layers, &mut dice(seed)))
+        dice.start(layers, &mut seed.fixed(ClientId(1 + self.rows.start as u32), Purpose::Start))
     }
 
     fn value(&self, x: &Vector, mut batch: Batch<'_>) -> f64 {
