@@ -115,10 +115,13 @@ impl<E: Element> Model<E> {
     /// A starting point, as the model's paper has it.
     pub fn start(&self, rng: &mut Rng) -> Vec<E> {
         let mut start = Vec::with_capacity(self.dim());
+        // One block for all: an allocator that has seen large ones come and go keeps the next for itself.
+        let mut block = Vec::new();
         for parameter in &self.parameters {
-            let mut block = vec![0.0; parameter.numbers()];
+            block.clear();
+            block.resize(parameter.numbers(), 0.0);
             parameter.init.fill(rng, &mut block);
-            start.extend(block.into_iter().map(E::of));
+            start.extend(block.iter().copied().map(E::of));
         }
         start
     }
