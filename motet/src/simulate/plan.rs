@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Roster};
+use motet_core::{ClientId, Memo, Roster};
 use motet_problems::Problem;
 use motet_runtime::Pool;
 
@@ -31,7 +31,8 @@ pub(super) struct Plans<'a> {
 }
 
 impl<'a> Plans<'a> {
-    pub(super) fn make(experiment: &'a Experiment, pool: &'a Arc<Pool>) -> Result<Self, Error> {
+    /// `memo`: where the local solves of a problem are kept.
+    pub(super) fn make(experiment: &'a Experiment, pool: &'a Arc<Pool>, memo: &dyn Fn(&Problem) -> Arc<Memo>) -> Result<Self, Error> {
         let empty = (vec![], vec![], vec![], vec![], BTreeMap::new());
         let (problems, entries, runs, tunings, places) = empty;
         let mut plans = Self { experiment, pool, problems, entries, runs, tunings, places };
@@ -42,7 +43,7 @@ impl<'a> Plans<'a> {
                     let built = Problem::build(&config.config, &experiment.document.folder, seed);
                     let problem = built.map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?;
                     place.insert(plans.problems.len());
-                    plans.problems.push(Built { problem, memo: Arc::default(), optima: RefCell::default() });
+                    plans.problems.push(Built { memo: memo(&problem), problem, optima: RefCell::default() });
                 }
             }
             for method in 0..experiment.methods.len() {
@@ -157,7 +158,7 @@ impl<'a> Plans<'a> {
         let mut entry = entry.clone();
         if let Some(rule) = &entry.budget {
             let key = format!("{}.alpha.budget", entry.key);
-            let alpha = Locals::find(&entry, built, &built.memo, self.pool)?.afford(rule).map_err(|reason| self.unsuited(&key, reason))?;
+            let alpha = Locals::find(&entry, built, self.pool)?.afford(rule).map_err(|reason| self.unsuited(&key, reason))?;
             let method = entry.method.with_alpha(alpha);
             entry.method = method.ok_or_else(|| self.unsuited(&key, format!("{} mixes no models", entry.kind())))?;
         }
