@@ -193,7 +193,7 @@ impl Algorithm for MeritFedAll {
     }
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
-        me.judge(ask, self.batch, Judging { on: self.validation, batch: self.mirror.batch, kept: 0.0 }, site)
+        me.judge(ask, self.batch, Judging { on: self.validation, batch: self.mirror.batch }, site)
     }
 
     fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {
@@ -219,5 +219,9 @@ impl Study for MeritFedAll {
             return Err(Unsuitable::WithoutEnd(NOBODY_TO_WEIGH));
         }
         self.mirror.suits(self.validation)
+    }
+
+    fn fits_validation(&self) -> bool {
+        self.validation != Validation::Training
     }
 }

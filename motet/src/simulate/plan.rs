@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Roster};
+use motet_core::{ClientId, Memo, Roster};
 use motet_problems::Problem;
 use motet_runtime::Pool;
 
@@ -31,7 +31,8 @@ pub(super) struct Plans<'a> {
 }
 
 impl<'a> Plans<'a> {
-    pub(super) fn make(experiment: &'a Experiment, pool: &'a Arc<Pool>) -> Result<Self, Error> {
+    /// `memo`: where the local solves of a problem are kept.
+    pub(super) fn make(experiment: &'a Experiment, pool: &'a Arc<Pool>, memo: &dyn Fn(&Problem) -> Arc<Memo>) -> Result<Self, Error> {
         let empty = (vec![], vec![], vec![], vec![], BTreeMap::new());
         let (problems, entries, runs, tunings, places) = empty;
         let mut plans = Self { experiment, pool, problems, entries, runs, tunings, places };
@@ -42,7 +43,7 @@ impl<'a> Plans<'a> {
                     let built = Problem::build(&config.config, &experiment.document.folder, seed);
                     let problem = built.map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?;
                     place.insert(plans.problems.len());
-                    plans.problems.push(Built { problem, memo: Arc::default(), optima: RefCell::default() });
+                    plans.problems.push(Built { memo: memo(&problem), problem, optima: RefCell::default() });
                 }
             }
             for method in 0..experiment.methods.len() {
@@ -74,7 +75,7 @@ impl<'a> Plans<'a> {
     /// Plans the trials of a method on a problem.
     fn try_out(&mut self, method: usize, tune: &Tune, run: Planned) -> Result<usize, Error> {
         let entry = &self.experiment.methods[method];
-        let names = self.measured(run.problem);
+        let names = self.measured(run.problem)?;
         if !names.contains(&tune.rule.by) {
             let near =
                 closest(&tune.rule.by, names.iter().map(String::as_str)).map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
@@ -107,11 +108,11 @@ impl<'a> Plans<'a> {
     }
 
     /// The metrics of a row that may decide: none of test data.
-    fn measured(&self, problem: usize) -> Vec<String> {
+    fn measured(&self, problem: usize) -> Result<Vec<String>, Error> {
         let (problem, probe) = (&self.problems[problem].problem, &self.experiment.run.probe);
         let mut names = vec!["loss".to_owned()];
         if problem.population.roster() != Roster::Unbounded {
-            let shard = problem.population.shard(ClientId(0));
+            let shard = problem.population.shard(ClientId(0)).map_err(|error| self.unsuited("problem.source", error.to_string()))?;
             for (evaluator, prefix) in [(&shard.train_evaluator, ""), (&shard.validation_evaluator, "validation.")] {
                 let found = evaluator.iter().flat_map(|evaluator| evaluator.metrics(&problem.start, shard.train.buffers().as_ref()));
                 names.extend(found.map(|(name, _)| format!("{prefix}{name}")).filter(|name| name != "loss"));
@@ -121,7 +122,7 @@ impl<'a> Plans<'a> {
         names.extend(["gap", "distance"].map(str::to_owned));
         names.extend(probe.gradient.then(|| "grad_norm2".to_owned()));
         names.sort_by_key(|name| (name.matches('.').count(), name.clone()));
-        names
+        Ok(names)
     }
 
     /// The place of a method, or of one of its combinations, as it fits a problem.
@@ -157,7 +158,7 @@ impl<'a> Plans<'a> {
         let mut entry = entry.clone();
         if let Some(rule) = &entry.budget {
             let key = format!("{}.alpha.budget", entry.key);
-            let alpha = Locals::find(&entry, built, &built.memo, self.pool)?.afford(rule).map_err(|reason| self.unsuited(&key, reason))?;
+            let alpha = Locals::find(&entry, built, self.pool)?.afford(rule).map_err(|reason| self.unsuited(&key, reason))?;
             let method = entry.method.with_alpha(alpha);
             entry.method = method.ok_or_else(|| self.unsuited(&key, format!("{} mixes no models", entry.kind())))?;
         }
