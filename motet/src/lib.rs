@@ -59,6 +59,7 @@ mod catalogue;
 pub mod check;
 mod client_states;
 mod clients;
+pub mod cluster;
 pub mod config;
 mod error;
 mod estimates;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::holdout::Holdout;
 use crate::model::ModelConfig;
+use crate::on_demand::Holding;
 use crate::source::Source;
 use crate::split::Split;
 use crate::unseen::Unseen;
@@ -45,6 +46,10 @@ pub struct ProblemConfig {
     /// What clients run on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<Devices>,
+    /// Are all clients held in memory ("all"), or is each made when it is asked for ("touched")? Absent: all, where a source that makes
+    /// clients one by one has at most 10,000 of them and 20 million examples, and no split deals them anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Holding>,
     /// How many GiB a file of the problem may have once it is unpacked. Absent: 16, and at most 200 times what it has on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_gib: Option<NonZeroU32>,
@@ -65,6 +70,7 @@ impl ProblemConfig {
             weights: None,
             byzantine: None,
             devices: None,
+            hold: None,
             file_gib: None,
             seed: ProblemSeed::default(),
         }

@@ -12,7 +12,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use motet_core::{
-    Batch, ClientId, Constants, Documented, Kind, NonNegative, Objective, Population, Positive, Precision, Roster, Seed, Shard, Vector,
+    Batch, ClientId, Constants, Documented, Kind, NonNegative, Objective, Population, Positive, Precision, Roster, Seed, Shard, StoreError,
+    Vector,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,16 +25,16 @@ use crate::error::ProblemError;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Curvatures {
-    /// The least curvature; 0.5 unless told.
+    /// The least curvature (default 0.5).
     #[serde(default = "half")]
     pub low: Positive,
-    /// The largest curvature; 2 unless told.
+    /// The largest curvature (default 2).
     #[serde(default = "two")]
     pub high: Positive,
-    /// How many clients; without end unless told.
+    /// How many clients (default: without end).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
-    /// Standard deviation of the noise of a gradient in training; 0 unless told.
+    /// Standard deviation of the noise of a gradient in training (default 0).
     #[serde(default)]
     pub noise: NonNegative,
 }
@@ -72,11 +73,11 @@ impl Population for Clients {
         self.of.clients.map_or(Roster::Unbounded, |n| Roster::Counted(n.get()))
     }
 
-    fn shard(&self, client: ClientId) -> Cow<'_, Shard> {
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
         let u = dice::own(self.seed, Step::Source, client.0 as usize).unit();
         let (low, high) = (*self.of.low, *self.of.high);
         let curvature = (low * low + u * (high * high - low * low)).sqrt();
-        Cow::Owned(Shard::new(Arc::new(Bowl { curvature, noise: *self.of.noise })))
+        Ok(Cow::Owned(Shard::new(Arc::new(Bowl { curvature, noise: *self.of.noise }))))
     }
 }
 

@@ -14,13 +14,13 @@ use crate::error::ProblemError;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Natural {
-    /// Take only the first so many; all unless told.
+    /// Take only the first so many (default all).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
-    /// Leave out clients with fewer examples; 1 unless told.
+    /// Leave out clients with fewer examples (default 1).
     #[serde(default = "one")]
     pub min: NonZeroU32,
-    /// Of each client, take only the first so many examples; all unless told.
+    /// Of each client, take only the first so many examples (default all).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<NonZeroU32>,
 }
@@ -36,6 +36,19 @@ fn one() -> NonZeroU32 {
 impl Default for Natural {
     fn default() -> Self {
         Self { clients: None, min: one(), most: None }
+    }
+}
+
+impl Natural {
+    /// How many of a source's clients there are, if all have examples.
+    pub(crate) fn count(&self, there: u32) -> Result<u32, ProblemError> {
+        match self.clients.map(NonZeroU32::get) {
+            Some(value) if value > there => {
+                let wanted = format!("the source has {there} client(s)");
+                Err(ProblemError::Value { key: "split.clients", value: value.to_string(), wanted })
+            }
+            wanted => Ok(wanted.unwrap_or(there)),
+        }
     }
 }
 

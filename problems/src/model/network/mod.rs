@@ -88,19 +88,25 @@ impl<A: Architecture> Model for A {
     }
 }
 
-/// A network, all examples, and the workspaces: as many as there were ever threads at work.
+/// A network and some examples.
 pub(super) struct Network {
+    of: Arc<Shape>,
+    data: Arc<Examples>,
+    /// How many examples of others stand before these, were all laid end to end.
+    before: u64,
+}
+
+/// A network without examples, and the workspaces: as many as there were ever threads at work.
+pub(super) struct Shape {
+    name: &'static str,
     layers: Layers<f32>,
     task: Task,
     pixels: Option<Pixels>,
-    /// How it starts.
-    dice: Dice,
-    seed: Seed,
-    /// Trained weights to start at instead. Nothing is kept where dice decide: a start is as large as the model, and is asked for once.
-    trained: Option<Vector>,
+    start: Vector,
+    /// What clients that solve alone start at, if not all at the same.
+    own: Option<(Dice, Seed)>,
     /// Running statistics at their start.
     buffers: Option<Vector>,
-    data: Arc<Examples>,
     rooms: Mutex<Vec<Workspace<f32>>>,
 }
 
@@ -110,19 +116,22 @@ const CHUNK: usize = 32;
 impl Network {
     fn new<A: Architecture>(model: &A, data: Arc<Examples>, seed: Seed) -> Result<Self, ModelError> {
         let ((layers, task), pixels) = (model.build(&data)?, model.pixels(&data)?.filter(Pixels::acts));
-        task.check(A::NAME, &data)?;
-        if let Some((row, column, value)) = data.features().first_beyond(LARGEST_SINGLE) {
-            return Err(ModelError::Range { model: A::NAME, example: row + 1, feature: column + 1, value });
-        }
+        let dice = model.dice();
+        let start = dice.start(&layers, &mut seed.fixed(ClientId(0), Purpose::Start));
         let buffers = layers.buffers();
         let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
-        let (data, dice) = (data.in_single_precision(), model.dice());
-        Ok(Self { layers, task, pixels, dice, seed, trained: None, buffers, data, rooms: Mutex::default() })
+        let own = dice.own.then_some((dice, seed));
+        let of = Shape { name: A::NAME, layers, task, pixels, start, own, buffers, rooms: Mutex::default() };
+        Self::of(Arc::new(of), data, 0)
     }
 
-    /// Where training starts, and where clients do that solve alone without dice of their own.
-    fn start(&self) -> Vector {
-        self.trained.clone().unwrap_or_else(|| self.dice.start(&self.layers, &mut self.seed.fixed(ClientId(0), Purpose::Start)))
+    /// Examples that the network can count with.
+    fn of(of: Arc<Shape>, data: Arc<Examples>, before: u64) -> Result<Self, ModelError> {
+        of.task.check(of.name, &data)?;
+        if let Some((row, column, value)) = data.features().first_beyond(LARGEST_SINGLE) {
+            return Err(ModelError::Range { model: of.name, example: row + 1, feature: column + 1, value });
+        }
+        Ok(Self { of, data: data.in_single_precision(), before })
     }
 
     /// Lends a workspace.
@@ -150,18 +159,28 @@ impl Network {
     }
 }
 
+impl std::ops::Deref for Network {
+    type Target = Shape;
+    fn deref(&self) -> &Shape {
+        &self.of
+    }
+}
+
 impl Fitted for Arc<Network> {
     fn start(&self) -> Vector {
-        Network::start(self)
+        self.start.clone()
     }
     fn start_at(&mut self, file: &[u8]) -> Result<(), ModelError> {
-        let diced = Network::start(self);
-        let start = self.layers.read_safetensors(file, Some(diced.f32s()))?;
-        if start == diced.f32s() {
+        let start = self.layers.read_safetensors(file, Some(self.start.f32s()))?;
+        if start == self.start.f32s() {
             return Err(ModelError::OtherWeights { first: self.layers.parameters().first().map_or_else(String::new, |p| p.name.clone()) });
         }
-        Arc::get_mut(self).expect("nothing was made of the model yet").trained = Some(Vector::from(start));
+        let own = Arc::get_mut(self).and_then(|network| Arc::get_mut(&mut network.of));
+        own.expect("nothing was made of the model yet").start = Vector::from(start);
         Ok(())
+    }
+    fn on(&self, data: Arc<Examples>, before: u64) -> Result<Arc<dyn Fitted>, ModelError> {
+        Ok(Arc::new(Arc::new(Network::of(Arc::clone(&self.of), data, before)?)))
     }
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective> {
         Arc::new(NetworkObjective { network: Arc::clone(self), rows })
@@ -248,12 +267,9 @@ impl Objective for NetworkObjective {
     }
 
     fn start(&self) -> Vector {
-        let Network { dice, seed, layers, .. } = &*self.network;
-        if !dice.own {
-            return self.network.start();
-        }
         // Clients are told apart by their first row; 0 is the dice of the common start.
-        dice.start(layers, &mut seed.fixed(ClientId(1 + self.rows.start as u32), Purpose::Start))
+        let dice = |seed: &Seed| seed.fixed(ClientId(1 + self.network.before as u32 + self.rows.start as u32), Purpose::Start);
+        self.network.own.as_ref().map_or_else(|| self.network.start.clone(), |(own, seed)| own.start(&self.network.layers, &mut dice(seed)))
     }
 
     fn value(&self, x: &Vector, mut batch: Batch<'_>) -> f64 {
