@@ -55,17 +55,28 @@ impl Office {
         (self.on_task)(None);
     }
 
+    /// Refuses a client from now on.
+    pub fn revoke(&self, client: u32) {
+        self.desk().revoke(client);
+        self.bell.notify_all();
+    }
+
     /// The desk itself, for as long as the guard lives.
     pub fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Opens a task and tells its client.
+    pub fn post(&self, client: u32, ask: Ask) -> io::Result<TaskNumber> {
+        let number = self.desk().ask(client, ask)?;
+        (self.on_task)(Some(client));
+        Ok(number)
+    }
+
     /// Opens a task that is answered within `patience`, if that is said.
     pub(crate) fn ask(&self, client: ClientId, mut ask: Ask, patience: Option<Duration>) -> Result<TaskNumber, Abort> {
         ask.until = patience.map(|patience| self.began.elapsed() + patience);
-        let number = self.desk().ask(client.0, ask).map_err(|e| spool_failed(client, &e))?;
-        (self.on_task)(Some(client.0));
-        Ok(number)
+        self.post(client.0, ask).map_err(|e| spool_failed(client, &e))
     }
 
     /// Waits for the reply to a task. None if the client stays silent.

@@ -44,14 +44,15 @@ pub struct Parts {
 impl Holdout {
     /// Cuts every client's rows. Shares round to the nearest number of examples.
     pub fn cut(&self, clients: Vec<Vec<u32>>, seed: Seed) -> Result<Vec<Parts>, ProblemError> {
+        clients.into_iter().enumerate().map(|(client, rows)| self.cut_one(client, rows, seed)).collect()
+    }
+
+    /// Cuts the rows of the client of this number.
+    pub(crate) fn cut_one(&self, client: usize, rows: Vec<u32>, seed: Seed) -> Result<Parts, ProblemError> {
         if *self.validation + *self.test >= 1.0 {
             let value = format!("{{ validation = {}, test = {} }}", self.validation, self.test);
             return Err(ProblemError::Value { key: "holdout", value, wanted: "together they must be below 1".into() });
         }
-        clients.into_iter().enumerate().map(|(client, rows)| self.cut_one(client, rows, seed)).collect()
-    }
-
-    fn cut_one(&self, client: usize, rows: Vec<u32>, seed: Seed) -> Result<Parts, ProblemError> {
         let share = |of: f64| (of * rows.len() as f64).round() as usize;
         let (validation, test) = (share(*self.validation), share(*self.test));
         if validation + test == 0 && !rows.is_empty() {
