@@ -16,7 +16,7 @@
 
 /// The examples of the page about the library are tests of ours.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/library.md")]
+#[doc = include_str!("../../docs/how-to/rust.md")]
 struct Library;
 
 mod interrupt;

@@ -117,9 +117,9 @@ fn entries_that_nothing_shows_are_known() {
 
 #[test]
 fn the_privacy_page_names_every_method() {
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/privacy.md")).unwrap();
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/how-to/privacy.md")).unwrap();
     for card in motet::methods::CARDS {
-        assert!(page.contains(&format!("`{}`", card.name)), "{} is not in docs/privacy.md", card.name);
+        assert!(page.contains(&format!("`{}`", card.name)), "{} is not in docs/how-to/privacy.md", card.name);
     }
 }
 

@@ -70,6 +70,38 @@ fn crates_depend_only_on_what_the_design_allows() {
     }
 }
 
+/// The rows of the drawing of crates in ARCHITECTURE.md, from the top.
+fn drawn() -> Vec<Vec<String>> {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let rows = map.lines().filter_map(|line| line.strip_prefix('│')?.split('│').next().map(str::to_owned));
+    rows.map(|row| row.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn the_map_draws_every_crate_above_what_it_stands_on() {
+    let rows = drawn();
+    let row = |name: &str| rows.iter().position(|row| row.iter().any(|word| word == name));
+    for member in members() {
+        let own = row(&member).unwrap_or_else(|| panic!("{member} is not in the drawing of ARCHITECTURE.md"));
+        for dependency in dependencies(&manifest(&member)) {
+            let Some(folder) = ours(&dependency) else { continue };
+            assert!(row(folder) > Some(own), "ARCHITECTURE.md draws {member} beside or below {folder}");
+        }
+    }
+    let known = members();
+    let strangers: Vec<_> = rows.iter().flatten().filter(|name| !known.contains(name)).collect();
+    assert!(strangers.is_empty(), "ARCHITECTURE.md draws {strangers:?}, which are no crates");
+}
+
+#[test]
+fn the_map_is_short_and_names_every_crate() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    assert!(map.lines().count() <= 150, "ARCHITECTURE.md has {} lines: reasons go to docs/decisions", map.lines().count());
+    for member in members() {
+        assert!(map.contains(&format!("\n| `{member}` | ")), "the table of ARCHITECTURE.md has no line for {member}");
+    }
+}
+
 #[test]
 fn the_library_knows_no_terminal() {
     for dependency in ["clap", "indicatif", "signal-hook"] {

@@ -1,4 +1,4 @@
-//! Every claim of every bundled experiment can hold and can fail: a record made by rule, and one bend of it (docs/falsifiers.md).
+//! Every claim of every bundled experiment can hold and can fail: a record made by rule, and one bend of it (docs/lab/falsifiers.md).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn every_claim_of_every_bundled_experiment_has_a_falsifier() {
          `motet check` says so of a claim of yours for which no bend is found: it cannot fail.\n\n\
          | experiment | claim | what is bent | the verdict then |\n|---|---|---|---|\n{page}"
     );
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/falsifiers.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/lab/falsifiers.md");
     if std::env::var_os("WRITE").is_some() {
         std::fs::write(&path, &text).unwrap();
     }
@@ -67,7 +67,7 @@ fn every_claim_of_every_bundled_experiment_has_a_falsifier() {
     if path.parent().is_some_and(Path::exists) {
         assert!(
             std::fs::read_to_string(&path).unwrap_or_default() == text,
-            "docs/falsifiers.md is old: WRITE=1 cargo test -p motet --test falsifiers"
+            "docs/lab/falsifiers.md is old: WRITE=1 cargo test -p motet --test falsifiers"
         );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Manifest`] says what is planned, [`Row`](motet_core::Row)s what was measured as it happens, [`Summary`] what came of it;
 //! [`Records`] is all of it in memory. [`Writer`] writes a folder so that a kill at any moment leaves whole records,
-//! [`Records::read`] reads it back, and [`verify`] tells whether every byte is as it was written. `docs/records.md` has every
+//! [`Records::read`] reads it back, and [`verify`] tells whether every byte is as it was written. `docs/reference/records.md` has every
 //! file, field by field.
 //!
 //! ```

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! For 5 × 5 kernels and M = 4 that is 64 multiplications where the definition has 400, for 3 × 3 kernels 36 instead of 144. The
-//! price are errors of some 10⁻⁶ of the largest number, where patches have some 10⁻⁷: docs/networks.md.
+//! price are errors of some 10⁻⁶ of the largest number, where patches have some 10⁻⁷: docs/how-to/networks.md.
 
 mod passes;
 mod points;

@@ -1,7 +1,7 @@
 //! Claims: what an experiment says it will show, and whether it did.
 //!
 //! A claim is one line of a small language, `rounds_to(scafflix, gap=1e-6) <= rounds_to(flix, gap=1e-6) / 3`,
-//! read against the records of a finished experiment. `docs/claims.md` is its manual.
+//! read against the records of a finished experiment. `docs/reference/claims.md` is its manual.
 //!
 //! From text to verdict: `lexer` (tokens), `parser` with `calls` (the tree of `ast`), `names` (every variable
 //! bound, every operand of the right sort), `book` (the runs), `scope` (which grid values are compared with

@@ -4,7 +4,7 @@ use motet_report::claims::{Claims, parse};
 
 #[test]
 fn every_example_of_the_manual_is_read() {
-    let manual = include_str!("../../../docs/claims.md");
+    let manual = include_str!("../../../docs/reference/claims.md");
     let mut seen = 0;
     for block in manual.split("```toml\n").skip(1) {
         let table = block.split("```").next().unwrap().replace("[claims]\n", "");
@@ -19,7 +19,7 @@ fn every_example_of_the_manual_is_read() {
 
 #[test]
 fn every_function_of_the_manual_exists() {
-    let manual = include_str!("../../../docs/claims.md");
+    let manual = include_str!("../../../docs/reference/claims.md");
     let mut seen = 0;
     for row in manual.lines().filter(|line| line.starts_with("| `")) {
         let call = row.split('`').nth(1).unwrap().split('(').next().unwrap();
