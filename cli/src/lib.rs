@@ -30,8 +30,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use motet::{Catalogue, Error};
 use verb::{
-    AdviseArgs, BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, ListArgs, PredictArgs, ReportArgs, ReproduceArgs, ResultsArgs,
-    RunArgs, printable,
+    AdviseArgs, BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, JoinArgs, ListArgs, PredictArgs, ReportArgs, ReproduceArgs,
+    ResultsArgs, RunArgs, ServeArgs, StudyArgs, printable,
 };
 
 /// Personalised federated learning: simulate, tune, explain.
@@ -60,6 +60,9 @@ enum Verb {
     Predict(PredictArgs),
     List(ListArgs),
     Data(DataArgs),
+    Serve(ServeArgs),
+    Join(JoinArgs),
+    Study(StudyArgs),
     Bench(BenchArgs),
 }
 
@@ -103,6 +106,9 @@ fn run(cli: &Cli, catalogue: &Catalogue) -> Result<bool, Error> {
         Verb::Predict(args) => args.execute(console),
         Verb::List(args) => args.execute(console),
         Verb::Data(args) => args.execute(console),
+        Verb::Serve(args) => args.execute(console),
+        Verb::Join(args) => args.execute(console),
+        Verb::Study(args) => args.execute(console),
         Verb::Bench(args) => args.execute(console),
     }
 }

@@ -27,7 +27,7 @@
 //!
 //! let slot = Slot { round: 1, attempt: 0, exchange: 0 };
 //! let body = Body::new(b"hello".to_vec()).into();
-//! let task = desk.ask(0, Ask { is_probe: false, slot, heard: None, body, longest_reply: 100, until: None })?;
+//! let task = desk.ask(0, Ask { is_probe: false, slot, heard: None, floor: None, body, longest_reply: 100, until: None })?;
 //! while desk.progress(0, task) == Progress::Waiting {
 //!     let response = desk.handle(0, agent.call(), now);
 //!     assert_eq!(agent.hear(response)?, Next::Now);

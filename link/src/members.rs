@@ -29,6 +29,9 @@ pub struct Member {
     /// SHA-256 of a token that was not used yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token: Option<String>,
+    /// SHA-256 of the token that its key was enrolled with: whoever has both and did not hear the answer may ask again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spent: Option<String>,
     /// When the token expires, in seconds of Unix time.
     #[serde(default, skip_serializing_if = "is_zero")]
     token_until: u64,
@@ -81,7 +84,7 @@ impl Members {
         let mut members = Self { path: path.into(), all };
         for name in names {
             if members.number(name).is_none() {
-                members.all.push(Member { name: name.clone(), key: None, token: None, token_until: 0, revoked: false });
+                members.all.push(Member { name: name.clone(), key: None, token: None, spent: None, token_until: 0, revoked: false });
             }
         }
         members.save()?;
@@ -125,7 +128,14 @@ impl Members {
         sign: impl FnOnce(&str) -> io::Result<(T, Digest)>,
     ) -> Result<(u32, T), NotEnrolled> {
         let hash = token.hash().to_string();
-        let at = self.all.iter().position(|member| member.token.as_deref() == Some(hash.as_str())).ok_or(NotEnrolled::UnknownToken)?;
+        let Some(at) = self.all.iter().position(|member| member.token.as_deref() == Some(hash.as_str())) else {
+            // The answer to an earlier enrolment may have been lost: the same key is given its certificate once more.
+            let spent = |member: &Member| member.spent.as_deref() == Some(hash.as_str()) && !member.revoked;
+            let at = self.all.iter().position(spent).ok_or(NotEnrolled::UnknownToken)?;
+            let (signed, key) = sign(&self.all[at].name)?;
+            let same = self.all[at].key == Some(key.to_string());
+            return if same { Ok((at as u32, signed)) } else { Err(NotEnrolled::UnknownToken) };
+        };
         let member = &self.all[at];
         if member.revoked {
             return Err(NotEnrolled::Revoked);
@@ -135,7 +145,7 @@ impl Members {
         }
         let (signed, key) = sign(&member.name)?;
         let before = self.all[at].clone();
-        self.all[at] = Member { key: Some(key.to_string()), token: None, token_until: 0, ..before.clone() };
+        self.all[at] = Member { key: Some(key.to_string()), token: None, spent: Some(hash), token_until: 0, ..before.clone() };
         if let Err(unwritten) = self.save() {
             self.all[at] = before;
             return Err(unwritten.into());
@@ -177,7 +187,9 @@ mod tests {
         assert!(matches!(members.enrol(&other, 1000, sign), Err(NotEnrolled::UnknownToken)));
         assert!(matches!(members.enrol(&token, 1001 + TOKEN_SECONDS, sign), Err(NotEnrolled::Expired)));
         assert_eq!(members.enrol(&token, 1001, sign).unwrap(), (1, "b".into()));
-        assert!(matches!(members.enrol(&token, 1002, sign), Err(NotEnrolled::UnknownToken)), "a second time");
+        assert_eq!(members.enrol(&token, 1002, sign).unwrap().0, 1, "the same key once more: the answer may have been lost");
+        let thief = |name: &str| Ok((name.to_owned(), Digest::of(b"key of a thief")));
+        assert!(matches!(members.enrol(&token, 1002, thief), Err(NotEnrolled::UnknownToken)), "another key with a spent token");
         let mut again = Members::open(&path, &["a".into(), "b".into(), "c".into()]).unwrap();
         assert_eq!(again.all().len(), 3);
         assert_eq!(again.find(&holder(b"key of b", "b"), false), Some(1), "found again by its key,");

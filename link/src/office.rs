@@ -1,10 +1,12 @@
 //! A desk that threads share: transports call it, the fleet waits at it.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, ClientId, StoreError};
+use motet_core::{Abort, ClientId, LastReplies, Slot, StoreError};
+use motet_runtime::KEPT;
 
 use crate::call::{Call, Response, TaskNumber};
 use crate::desk::{Ask, Desk, Progress};
@@ -14,6 +16,8 @@ pub struct Office {
     desk: Mutex<Desk>,
     bell: Condvar,
     began: Instant,
+    /// What was heard of everyone when each of the checkpoints was made that are kept, oldest first.
+    kept: Mutex<VecDeque<LastReplies>>,
     /// Told whenever a client has a new task, or everyone has when the run is over.
     on_task: Box<dyn Fn(Option<u32>) + Send + Sync>,
 }
@@ -21,7 +25,7 @@ pub struct Office {
 impl Office {
     /// Shares a desk that was made at `Duration::ZERO` of its clock.
     pub fn new(desk: Desk, on_task: Box<dyn Fn(Option<u32>) + Send + Sync>) -> Arc<Self> {
-        Arc::new(Self { desk: Mutex::new(desk), bell: Condvar::new(), began: Instant::now(), on_task })
+        Arc::new(Self { desk: Mutex::new(desk), bell: Condvar::new(), began: Instant::now(), kept: Mutex::default(), on_task })
     }
 
     /// Answers one call, at once.
@@ -64,6 +68,21 @@ impl Office {
     /// The desk itself, for as long as the guard lives.
     pub fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A checkpoint was made when so much was heard; as many are kept as [`KEPT`] says.
+    pub fn keep(&self, heard: LastReplies) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back(heard);
+        while kept.len() > KEPT {
+            kept.pop_front();
+        }
+    }
+
+    /// The oldest version of a client that a checkpoint names, if the newest is this one.
+    pub(crate) fn floor(&self, client: ClientId, heard: Option<Slot>) -> Option<Slot> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().map(|kept| kept.of(client)).fold(heard, Option::min)
     }
 
     /// Opens a task and tells its client.

@@ -44,6 +44,7 @@
 //! by default, `parquet` (tables) is not. A source that was left out is refused by the name of the feature it needs.
 
 pub use motet_core as core;
+pub use motet_link as link;
 pub use motet_methods as methods;
 pub use motet_problems as problems;
 pub use motet_records as records;
@@ -60,6 +61,7 @@ pub mod check;
 mod client_states;
 mod clients;
 pub mod config;
+mod crew;
 mod error;
 mod estimates;
 mod method;
@@ -72,6 +74,7 @@ mod resume;
 mod run;
 mod session;
 mod simulate;
+pub mod study;
 mod timed;
 mod tuning;
 
@@ -84,5 +87,5 @@ pub use observer::{Event, Observer, Unobserved};
 pub use recorders::{Folder, InMemory, Recorder};
 pub use resume::Workplace;
 pub use run::{Run, RunError, Trained};
-pub use session::{AnyCheckpointer, AnyRunState, Ended, Ground, Session, TrainedSession};
+pub use session::{AnyCheckpointer, AnyRunState, ClientGround, Ended, Ground, Session, TrainedSession};
 pub use simulate::{Built, Planned, Simulation};

@@ -11,11 +11,13 @@ use motet_core::{
     Abort, AfterRound, Checkpointer, ClientId, ClientVersions, Fleet, Host, LastReplies, Ledger, Memo, Outcome, Plan, Population, Probe,
     ProbeRequest, Reader, RunState, Score, Seed, Sink, Store, StoreError, TrainError, Trained, Vector, Wire, train_from,
 };
+use motet_link::{Consent, FolderKeep, HostWork, Mark, Remote, Work};
 use motet_methods::Method;
 use motet_problems::Problem;
 use motet_runtime::{Byzantine, Deployed, Pool, Threads};
 
 use crate::client_states::ClientStates;
+use crate::crew::Crew;
 use crate::resume::Saved;
 use crate::timed::Timed;
 
@@ -28,6 +30,29 @@ pub struct Ground<'a> {
     pub(crate) states: States<'a>,
     /// Do clients lie and devices fail, as the problem says?
     pub(crate) disturbed: bool,
+    /// The clients, where they are on other machines.
+    pub(crate) remote: Option<Remote>,
+}
+
+/// What one client of a study stands on, at its agent.
+pub struct ClientGround<'a> {
+    pub(crate) client: ClientId,
+    pub(crate) problem: &'a Problem,
+    pub(crate) seed: Seed,
+    /// Where its states are kept.
+    pub(crate) folder: &'a Path,
+    pub(crate) consent: Consent,
+    /// Is given the client's own model whenever it is measured as a whole.
+    pub(crate) on_model: Box<dyn FnMut(Vector) + Send>,
+}
+
+/// The client's half of a method at its agent, and what the agent remembers.
+pub(crate) fn client_work<M: Method>(method: Arc<M>, ground: ClientGround<'_>) -> io::Result<(Box<dyn Work>, Mark)> {
+    let ClientGround { client, problem, seed, folder, consent, on_model } = ground;
+    let (keep, mark) = FolderKeep::<M::Client>::open(folder, client)?;
+    let population = Arc::clone(&problem.population) as Arc<dyn Population>;
+    let host = Host::new(method, population, keep.store(), Arc::default(), seed);
+    Ok((Box::new(HostWork::new(client, host, keep, consent).with_model(on_model)), mark))
 }
 
 /// Where client states sleep.
@@ -60,6 +85,9 @@ pub trait Session {
 
     /// |αᵢ ∇fᵢ(Tᵢ(x))|²; NaN if the client no longer has the state that was last heard of.
     fn gradient2(&self, client: ClientId, x: &Vector) -> Result<f64, StoreError>;
+
+    /// What was heard of everyone at each of the saved moments that it could go on from, oldest first.
+    fn heard_before(&self) -> Vec<LastReplies>;
 
     /// Runs the rounds that are left.
     fn train(
@@ -113,6 +141,8 @@ pub trait AnyCheckpointer {
 pub trait AnyRunState {
     /// The round to come.
     fn next_round(&self) -> u64;
+    /// What was heard of everyone.
+    fn heard(&self) -> LastReplies;
     /// Everything the loop knows, as bytes.
     fn bytes(&self) -> Vec<u8>;
     /// Makes the client states as durable as they can be: the number of that version, and what finds them again.
@@ -121,8 +151,8 @@ pub trait AnyRunState {
     fn release(&self, oldest: u64);
 }
 
-/// Threads, and around them liars, devices and a clock for measuring.
-type Carriers<M> = Timed<Deployed<Byzantine<Threads<M>>>>;
+/// Threads or agents, and around them liars, devices and a clock for measuring.
+type Carriers<M> = Timed<Deployed<Byzantine<Crew<M>>>>;
 
 /// The shell around one method.
 pub(crate) struct Live<M: Method> {
@@ -132,12 +162,14 @@ pub(crate) struct Live<M: Method> {
     states: ClientStates<ClientVersions<M::Client>>,
     pool: Arc<Pool>,
     now: RunState<M>,
+    heard_before: Vec<LastReplies>,
 }
 
 impl<M: Method> Live<M> {
     pub(crate) fn open(method: Arc<M>, ground: Ground<'_>) -> io::Result<Self> {
-        let Ground { problem, memo, pool, seed, states, disturbed } = ground;
+        let Ground { problem, memo, pool, seed, states, disturbed, remote } = ground;
         let mut now = RunState::before(&*method, problem.start.clone());
+        let mut heard_before = vec![];
         let (states, store) = match states {
             States::Sized(sizes) => {
                 let states = ClientStates::found(&[], None, u64::MAX)?;
@@ -146,8 +178,9 @@ impl<M: Method> Live<M> {
             }
             States::Durable { folder, limit, saved } => {
                 let states = ClientStates::found(saved, folder, limit)?;
-                if let Some(newest) = saved.first() {
-                    now = RunState::decode(&mut Reader::new(&newest.moment)).map_err(|e| io::Error::other(e.to_string()))?;
+                for moment in saved.iter().rev() {
+                    now = RunState::decode(&mut Reader::new(&moment.moment)).map_err(|e| io::Error::other(e.to_string()))?;
+                    heard_before.push(now.account.heard.clone());
                 }
                 let store = states.store();
                 (states, store)
@@ -156,9 +189,9 @@ impl<M: Method> Live<M> {
         let population = Arc::clone(&problem.population) as Arc<dyn Population>;
         let host = Host::new(Arc::clone(&method), population, store, memo, seed);
         let (liars, devices) = if disturbed { (problem.liars, problem.devices) } else { (None, None) };
-        let honest = Threads::new(host.clone(), Arc::clone(&pool));
+        let honest = remote.map_or_else(|| Crew::Here(Threads::new(host.clone(), Arc::clone(&pool))), Crew::Away);
         let fleet = Timed { inner: Deployed::new(Byzantine::new(honest, liars, seed), devices, seed), probing: Rc::default() };
-        Ok(Self { method, host, fleet, states, pool, now })
+        Ok(Self { method, host, fleet, states, pool, now, heard_before })
     }
 }
 
@@ -179,6 +212,10 @@ impl<M: Method> Session for Live<M> {
         let look = ProbeRequest { gradient: true, ..ProbeRequest::default() };
         let score = self.host.score(client, self.now.account.heard.of(client), 0, x, None, look)?;
         Ok(score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2()))
+    }
+
+    fn heard_before(&self) -> Vec<LastReplies> {
+        self.heard_before.clone()
     }
 
     fn train(
@@ -255,6 +292,10 @@ struct Saveable<'a, M: Method> {
 impl<M: Method> AnyRunState for Saveable<'_, M> {
     fn next_round(&self) -> u64 {
         self.moment.next
+    }
+
+    fn heard(&self) -> LastReplies {
+        self.moment.account.heard.clone()
     }
 
     fn bytes(&self) -> Vec<u8> {

@@ -95,6 +95,11 @@ impl Dealt {
         axes.map_or_else(Vec::new, |axes| albums(&self.parts[..self.parts.len() - self.unseen], &self.dataset, axes))
     }
 
+    /// The examples themselves.
+    pub(crate) fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
     pub(crate) fn census(&self) -> DataSummary {
         DataSummary::take(&self.parts, self.unseen, &self.dataset, self.left_out)
     }

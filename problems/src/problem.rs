@@ -332,6 +332,24 @@ fn loaded(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Materia
     }
 }
 
+/// Who gets what, as it was read: gaps are gaps, and nothing is standardised. The fields of a table, where it is one.
+pub(crate) fn raw(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<(Dealt, Option<Vec<Field>>), ProblemError> {
+    let folders = &folders.limited(FileLimit::new(config.file_gib));
+    let (dataset, fields, inputs) = match loaded(config, folders, run)? {
+        Material::Examples { dataset, inputs } => (Arc::new(dataset), None, inputs),
+        Material::Table { dataset, fields, inputs } => (Arc::new(dataset), Some(fields), inputs),
+        Material::Shared { dataset, fields, inputs } => (dataset, fields, inputs),
+        Material::Functions { .. } | Material::Population { .. } => {
+            let wanted = "clients with functions of their own have no tables".to_owned();
+            return Err(ProblemError::Value { key: "source", value: format!("{:?}", config.source.name()), wanted });
+        }
+    };
+    match Stock::dealt(config, dataset, None, inputs, run)? {
+        Stock::Examples(dealt) => Ok((*dealt, fields)),
+        Stock::Functions { .. } | Stock::Population { .. } => unreachable!("examples are dealt"),
+    }
+}
+
 /// The schema of a study, and that nothing is asked for which needs everybody's data in one place.
 fn agreed(config: &ProblemConfig) -> Result<&Schema, ProblemError> {
     let schema = config.schema.as_ref().ok_or(ProblemError::Missing { section: "schema", kind: config.source.name() })?;

@@ -115,7 +115,7 @@ fn tasks_are_done_over_tls_short_ones_at_once_and_long_ones_in_pieces() {
             let bytes: Vec<u8> = (0..length).map(|k| (k * 31 % 251) as u8).collect();
             let body = Arc::new(Body::new(bytes.clone()));
             let slot = Slot { round: round as u64, attempt: 0, exchange: 0 };
-            let ask = Ask { is_probe: false, slot, heard: None, body, longest_reply: 1 << 20, until: None };
+            let ask = Ask { is_probe: false, slot, heard: None, floor: None, body, longest_reply: 1 << 20, until: None };
             let tasks: Vec<TaskNumber> = (0..2).map(|client| office.post(client, ask.clone()).unwrap()).collect();
             for (client, task) in (0..2).zip(tasks) {
                 while office.desk().progress(client, task) == Progress::Waiting {
@@ -145,7 +145,7 @@ fn a_task_reaches_a_client_that_waits_at_once() {
         thread::sleep(Duration::from_millis(300));
         let slot = Slot { round: 1, attempt: 0, exchange: 0 };
         let body = Arc::new(Body::new(vec![1]));
-        office.post(0, Ask { is_probe: false, slot, heard: None, body, longest_reply: 9, until: None }).unwrap();
+        office.post(0, Ask { is_probe: false, slot, heard: None, floor: None, body, longest_reply: 9, until: None }).unwrap();
         let waited = waiting.join().unwrap();
         // A poll that nobody wakes lasts 25 seconds.
         assert!(waited < Duration::from_secs(10), "{waited:?}");

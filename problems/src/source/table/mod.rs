@@ -25,6 +25,7 @@ use crate::error::ProblemError;
 use crate::guard::FileLimit;
 use crate::prepare::Field;
 use cells::Cells;
+pub use columns::natural_order;
 pub(crate) use columns::{Sheet, in_natural_order};
 pub use encoding::Encoding;
 use encoding::decoded;
