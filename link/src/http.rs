@@ -3,7 +3,7 @@
 //! ```text
 //! POST /v1/enrol           a token and a certificate request → a certificate; the only path without a certificate
 //! POST /v1/renew           a certificate request for the same key → a certificate
-//! GET  /v1/sheet?after=RUN the study's sheet and that of the run under way; waits while it is still RUN
+//! GET  /v1/sheet?wait      the study's sheet and that of the run under way; waits until there is one
 //! POST /v1/poll            something to do; waits until there is
 //! POST /v1/fetch, offer, piece, lost, decline, bye
 //! ```
@@ -278,8 +278,8 @@ async fn answer(shared: &Shared, holder: Option<&Holder>, request: HttpRequest<I
             },
         },
         "sheet" if request.method() == Method::GET => {
-            let after = request.uri().query().and_then(|query| query.strip_prefix("after=")).map(str::to_owned);
-            papers(shared, client, after.as_deref()).await
+            let waits = request.uri().query() == Some("wait");
+            papers(shared, client, waits).await
         }
         kind @ ("poll" | "fetch" | "offer" | "piece" | "lost" | "decline" | "bye") => {
             let most = if matches!(kind, "offer" | "piece") { shared.limits.longest_message() } else { STRANGERS_BYTES };
@@ -322,12 +322,12 @@ async fn handle(shared: &Shared, client: u32, call: Call) -> Response {
     }
 }
 
-async fn papers(shared: &Shared, client: u32, after: Option<&str>) -> Answer {
+async fn papers(shared: &Shared, client: u32, waits: bool) -> Answer {
     let until = Instant::now() + POLL;
     loop {
         let papers = shared.service.papers(client);
-        let news = papers.over || papers.run_digest().is_some_and(|run| Some(run.to_string().as_str()) != after);
-        let Some(bell) = shared.bells.get(client as usize).filter(|_| after.is_some() && !news) else { return json(&papers) };
+        let news = papers.over || papers.run.is_some();
+        let Some(bell) = shared.bells.get(client as usize).filter(|_| waits && !news) else { return json(&papers) };
         if timeout(until.saturating_duration_since(Instant::now()), bell.notified()).await.is_err() {
             return json(&papers);
         }
@@ -499,10 +499,9 @@ impl Line {
         self.json(Method::POST, "/v1/renew", request.as_bytes().to_vec())
     }
 
-    /// Reads the sheets. After a run it waits a while for the next.
-    pub fn papers(&mut self, after: Option<&str>) -> Result<Papers, LineError> {
-        let path = after.map_or_else(|| "/v1/sheet".to_owned(), |run| format!("/v1/sheet?after={run}"));
-        self.json(Method::GET, &path, vec![])
+    /// Reads the sheets. Where it should, it waits a while for a run to be under way, or for the end.
+    pub fn papers(&mut self, waits: bool) -> Result<Papers, LineError> {
+        self.json(Method::GET, if waits { "/v1/sheet?wait" } else { "/v1/sheet" }, vec![])
     }
 
     fn json<T: serde::de::DeserializeOwned>(&mut self, method: Method, path: &str, body: Vec<u8>) -> Result<T, LineError> {

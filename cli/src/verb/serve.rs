@@ -86,7 +86,7 @@ impl ServeArgs {
             name: self.name.clone(),
             listen: self.listen.clone().unwrap_or_else(|| everyone.into()),
             invite: self.invite.clone(),
-            resume: self.resume && Folder::is_unfinished(&out),
+            resume: self.resume,
             out: out.clone(),
             deadline: self.deadline.map(Duration::from_secs),
             identity,

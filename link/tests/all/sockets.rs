@@ -97,7 +97,7 @@ fn tasks_are_done_over_tls_short_ones_at_once_and_long_ones_in_pieces() {
             let (study, run) = (&study, &run);
             scope.spawn(move || {
                 let mut line = study.line(Some(identity));
-                let papers = line.papers(None).unwrap();
+                let papers = line.papers(false).unwrap();
                 assert_eq!(papers.run_digest(), Some(run.digest()));
                 let mut agent = Agent::start(Reverse, run.digest(), Mark::default(), 1, limits()).unwrap();
                 loop {
@@ -107,7 +107,7 @@ fn tasks_are_done_over_tls_short_ones_at_once_and_long_ones_in_pieces() {
                         Next::Ended(why) => break assert_eq!(why, Ended::Over),
                     }
                 }
-                let papers = line.papers(Some(&run.digest().to_string())).unwrap();
+                let papers = line.papers(true).unwrap();
                 assert!(papers.over, "the end rings too");
             });
         }
@@ -169,19 +169,19 @@ fn a_token_is_spent_once_and_nobody_without_a_certificate_of_the_study_gets_furt
     let wrong = study.line(None).enrol(&Enrolment { token: token(9).reveal(), request });
     assert_eq!(refused(wrong).0, 403);
     assert_eq!(refused(study.line(None).call(&poll(study.run(0).digest()))).0, 401, "no certificate");
-    assert_eq!(study.line(Some(&identity)).papers(None).unwrap().client, 0);
+    assert_eq!(study.line(Some(&identity)).papers(false).unwrap().client, 0);
 
     let stranger = other.enrolled(0);
-    let refused_at_tls = study.line(Some(&stranger)).papers(None);
+    let refused_at_tls = study.line(Some(&stranger)).papers(false);
     assert!(matches!(refused_at_tls, Err(LineError::Refused { status: 495, .. } | LineError::Broken(_))), "{refused_at_tls:?}");
     let mut elsewhere = Line::new(&study.server.address().to_string(), &other.authority, Some(&stranger), limits()).unwrap();
-    assert!(matches!(elsewhere.papers(None), Err(LineError::Untrusted(_))), "the coordinator is not the one of the invitation");
+    assert!(matches!(elsewhere.papers(false), Err(LineError::Untrusted(_))), "the coordinator is not the one of the invitation");
 
     assert!(study.service.revoke("ward 0").unwrap());
     let mut line = study.line(Some(&identity));
-    assert_eq!(refused(line.papers(None)).0, 403);
+    assert_eq!(refused(line.papers(false)).0, 403);
     let other_still = study.enrolled(1);
-    assert_eq!(study.line(Some(&other_still)).papers(None).unwrap().client, 1);
+    assert_eq!(study.line(Some(&other_still)).papers(false).unwrap().client, 1);
 }
 
 #[test]
@@ -189,9 +189,9 @@ fn a_connection_that_is_open_notices_that_its_holder_was_revoked() {
     let study = study(1);
     let identity = study.enrolled(0);
     let mut line = study.line(Some(&identity));
-    line.papers(None).unwrap();
+    line.papers(false).unwrap();
     study.service.revoke("ward 0").unwrap();
-    assert_eq!(refused(line.papers(None)).0, 403);
+    assert_eq!(refused(line.papers(false)).0, 403);
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_certificate_is_renewed_for_the_key_it_has_and_no_other() {
     let mut line = study.line(Some(&identity));
     let renewed = line.renew(&motet_link::request_for(&identity.key).unwrap()).unwrap();
     let identity = Identity { certificate: renewed.certificate, ..identity };
-    assert_eq!(study.line(Some(&identity)).papers(None).unwrap().client, 0);
+    assert_eq!(study.line(Some(&identity)).papers(false).unwrap().client, 0);
     assert_eq!(refused(line.renew(&new_request().unwrap().1)).0, 403);
 }
 

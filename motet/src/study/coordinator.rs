@@ -73,9 +73,13 @@ pub fn serve(document: Document, options: &ServeOptions, catalogue: &Catalogue, 
     let home = options.out.join("serve");
     let unwritten = |source| Error::Write { path: home.clone(), source };
     let clients = names(options, &home)?;
+    let resumes = options.resume && Folder::is_unfinished(&options.out);
+    if options.resume && !resumes && options.out.join(motet_records::names::SUMMARY).exists() {
+        return farewell(options, &home, &clients, watch);
+    }
     let (mut folder, mut server, stop) = (None, None, Arc::new(AtomicBool::new(false)));
     let simulation = Simulation::between_machines(experiment, &clients, |simulation| {
-        folder = Some(match options.resume {
+        folder = Some(match resumes {
             true => Folder::resume(&options.out, &simulation.manifest(), &|what| watch.notice(Event::Note(what)))?,
             false => Folder::create(&options.out, false, &simulation.experiment().document)?,
         });
@@ -97,6 +101,18 @@ pub fn serve(document: Document, options: &ServeOptions, catalogue: &Catalogue, 
         thread::sleep(Duration::from_millis(1500));
     }
     records
+}
+
+/// A study that is finished: participants who were not there in the end hear of it.
+fn farewell(options: &ServeOptions, home: &Path, clients: &[String], watch: &Rc<dyn StudyWatch>) -> Result<Records, Error> {
+    let unwritten = |source| Error::Write { path: home.to_path_buf(), source };
+    let text = motet_files::read_text(&home.join("sheet.json"), 64 << 20).map_err(unwritten)?;
+    let sheet = StudySheet::read(&text, motet_link::Digest::of(text.as_bytes())).map_err(|e| unwritten(io::Error::other(e)))?;
+    let served = open(options, home, clients, &sheet, watch, &Arc::default()).map_err(unwritten)?;
+    watch.notice(Event::Note("this study is finished; whoever asks in the next seconds is told so"));
+    served.service.end();
+    thread::sleep(Duration::from_secs(5));
+    Ok(Records::read(&options.out)?)
 }
 
 /// Who takes part, in the order of their numbers: that of a folder with their tables.

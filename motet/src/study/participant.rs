@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use motet_core::{ClientId, Seed, Vector};
+use motet_core::{ClientId, Seed, Vector, Wire, whole};
 use motet_files::replace;
 use motet_link::{
     Agent, Consent, Digest, Ended, Enrolment, Identity, Invitation, Limits, Line, LineError, Mark, Next, Outcome, RunSheet, StudySheet,
@@ -83,6 +83,9 @@ struct AgentCard {
 }
 
 const CARD: &str = "agent.json";
+/// In the folder of a run: its sheet, and the participant's own model when it was last measured as a whole.
+const SHEET: &str = "sheet.json";
+const MODEL: &str = "model";
 
 /// Takes part in a study to its end.
 pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch) -> Result<Joined, Error> {
@@ -91,7 +94,7 @@ pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch)
     agent.enrol(options.identity.as_ref())?;
     agent.renew(watch)?;
     let mut line = agent.line()?;
-    let papers = patiently(watch, || line.papers(None))?;
+    let papers = patiently(watch, || line.papers(false))?;
     let study: Digest = agent.card.study.parse().map_err(|_| agent.odd(format!("{CARD}: the name of the study is damaged")))?;
     let sheet = StudySheet::read(&papers.study, study).map_err(|e| agent.odd(e.to_string()))?;
     let problems: Vec<ProblemConfig> = serde_json::from_value(sheet.experiment["problem"].clone())
@@ -111,32 +114,25 @@ pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch)
     let mut joined = Joined { folder: agent.folder.clone(), models: vec![] };
     let mut papers = papers;
     loop {
+        // The coordinator has gone on, or ends: other runs never come back.
+        for (run, model) in agent.left_over(papers.run_digest(), study)? {
+            if let Some((sheet, x)) = model {
+                joined.models.push(agent.keep_model(&sheet, &problems, &problem(sheet.problem, sheet.seed)?, x, watch)?);
+            }
+            agent.forget(run)?;
+        }
         if papers.over {
             watch.say("the study is over");
             return Ok(joined);
         }
         if watch.stop() {
-            return Err(Error::Interrupted {
-                what: format!("the agent has left; go on with: motet join {}", agent.folder.display()),
-                folder: None,
-            });
+            return Err(agent.left());
         }
-        let Some(run) = papers.run_digest() else {
-            papers = patiently(watch, || line.papers(Some("none")))?;
-            continue;
-        };
-        let text = papers.run.as_deref().unwrap_or_default();
-        let run_sheet = RunSheet::read(text, study).map_err(|e| agent.odd(e.to_string()))?;
-        let problem = problem(run_sheet.problem, run_sheet.seed)?;
-        let model = agent.work(catalogue, &run_sheet, &problem, papers.client, consent, &mut line, watch)?;
-        if let Some(x) = model {
-            joined.models.push(agent.keep_model(&run_sheet, &problems, &problem, x, watch)?);
+        if let Some(text) = &papers.run {
+            let sheet = RunSheet::read(text, study).map_err(|e| agent.odd(e.to_string()))?;
+            agent.work(catalogue, &sheet, &problem(sheet.problem, sheet.seed)?, papers.client, consent, &mut line, watch)?;
         }
-        papers = patiently(watch, || line.papers(Some(&run.to_string())))?;
-        // The coordinator goes on with another run, or ends: this one never comes back.
-        if papers.over || papers.run_digest().is_some_and(|next| next != run) {
-            agent.forget(run)?;
-        }
+        papers = patiently(watch, || line.papers(true))?;
     }
 }
 
@@ -334,7 +330,30 @@ impl Home {
         }
     }
 
-    /// Works for one run until it is over; the participant's own model, if it was made.
+    fn left(&self) -> Error {
+        Error::Interrupted { what: format!("the agent has left; go on with: motet join {}", self.folder.display()), folder: None }
+    }
+
+    /// Runs that this agent has worked for, but for the one under way; each with its sheet and the participant's own model if it
+    /// was measured.
+    #[allow(clippy::type_complexity)] // Read in one place.
+    fn left_over(&self, under_way: Option<Digest>, study: Digest) -> Result<Vec<(Digest, Option<(RunSheet, Vector)>)>, Error> {
+        let Ok(entries) = fs::read_dir(self.folder.join("runs")) else { return Ok(vec![]) };
+        let mut found = vec![];
+        for run in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<Digest>().ok()) {
+            if Some(run) == under_way {
+                continue;
+            }
+            let folder = self.run_folder(run);
+            let sheet = motet_files::read_text(&folder.join(SHEET), 64 << 20).ok().and_then(|text| RunSheet::read(&text, study).ok());
+            let model = motet_files::read(&folder.join(MODEL), u64::MAX).ok().and_then(|bytes| whole::<Vector>(&bytes).ok());
+            found.push((run, sheet.zip(model)));
+        }
+        found.sort_by_key(|(_, model)| model.as_ref().map(|(sheet, _)| sheet.run));
+        Ok(found)
+    }
+
+    /// Works for one run until it is over.
     #[allow(clippy::too_many_arguments)] // Everything that a run at an agent stands on.
     fn work(
         &self,
@@ -345,16 +364,23 @@ impl Home {
         consent: Consent,
         line: &mut Line,
         watch: &dyn JoinWatch,
-    ) -> Result<Option<Vector>, Error> {
+    ) -> Result<(), Error> {
         let method = catalogue.read_method(&sheet.method, &sheet.parameters);
         let method =
             method.map_err(|e| self.odd(format!("the method {} of the study is not known here as it is written: {e:?}", sheet.method)))?;
         let folder = self.run_folder(sheet.digest());
-        let found = Arc::new(Mutex::new(None));
-        let noted = Arc::clone(&found);
-        let on_model = Box::new(move |model| *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(model));
-        let ground = ClientGround { client: ClientId(client), problem, seed: Seed(sheet.seed), folder: &folder, consent, on_model };
         let unkept = |source| Error::Write { path: folder.clone(), source };
+        fs::create_dir_all(&folder).and_then(|()| replace(&folder.join(SHEET), sheet.text().as_bytes())).map_err(unkept)?;
+        let (model_file, failed) = (folder.join(MODEL), Arc::new(Mutex::new(None)));
+        let noted = Arc::clone(&failed);
+        let on_model = Box::new(move |model: Vector| {
+            let mut bytes = Vec::with_capacity(model.bytes() as usize);
+            model.encode(&mut bytes);
+            if let Err(error) = replace(&model_file, &bytes) {
+                *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
+        });
+        let ground = ClientGround { client: ClientId(client), problem, seed: Seed(sheet.seed), folder: &folder, consent, on_model };
         let (work, mark) = method.at_agent(ground).map_err(unkept)?;
         let log = OpenOptions::new().create(true).append(true).open(self.folder.join("sent.log")).map_err(unkept)?;
         let logged = Logged { work, log, about: format!("run {} ({}, seed {})", sheet.run, sheet.method, sheet.seed) };
@@ -363,18 +389,21 @@ impl Home {
         watch.say(&format!("run {}: {}, seed {}", sheet.run, sheet.method, sheet.seed));
         let ended = loop {
             if watch.stop() {
-                let what = format!("the agent has left; go on with: motet join {}", self.folder.display());
-                return Err(Error::Interrupted { what, folder: None });
+                return Err(self.left());
             }
             let response = patiently(watch, || line.call(&agent.call()))?;
-            match agent.hear(response).map_err(unkept)? {
+            let next = agent.hear(response).map_err(unkept)?;
+            if let Some(error) = failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                return Err(unkept(error));
+            }
+            match next {
                 Next::Now | Next::Poll => {}
                 Next::After(pause) => thread::sleep(pause),
                 Next::Ended(ended) => break ended,
             }
         };
         match ended {
-            Ended::Over | Ended::OtherRun(_) => Ok(found.lock().unwrap_or_else(PoisonError::into_inner).take()),
+            Ended::Over | Ended::OtherRun(_) => Ok(()),
             other => Err(Error::Unknown(other.to_string())),
         }
     }
