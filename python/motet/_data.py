@@ -1,0 +1,284 @@
+"""Data of one's own: arrays, data frames, sparse matrices, datasets of PyTorch and Hugging Face."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _motet
+
+#: What rows are for, by the names that experiments have.
+USAGES = {"train": 0, "validation": 1, "test": 2}
+
+
+class Data:
+    """Rows, a label for each, and whose each is.
+
+    >>> import motet, numpy as np
+    >>> rows = np.array([[0.1, 3.0], [0.9, 1.0], [0.3, 2.0], [0.8, 0.0]])
+    >>> data = motet.Data(rows, ["calm", "storm", "calm", "storm"], clients=["east", "east", "west", "west"])
+    >>> data
+    <motet.Data "data": 4 rows of 2 features, 2 clients, 2 classes>
+
+    ``X`` is a two-dimensional array or a sparse matrix of SciPy; single precision stays single, bytes are pixels from 0 to 1 and stay
+    bytes. ``y`` are classes (words, whole numbers, truths) or numbers to predict; ``targets`` says which where that is not plain.
+    ``usage`` says of each row what it is for: ``"train"``, ``"validation"`` or ``"test"``. Without ``clients``, the split of the
+    experiment deals the rows.
+
+    Values are copied once. If something is wrong, the error names the row.
+    """
+
+    _held: _motet.Data
+
+    def __init__(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        clients: npt.ArrayLike | None = None,
+        *,
+        usage: Sequence[str] | None = None,
+        targets: str = "auto",
+        name: str = "data",
+    ) -> None:
+        features = _features(X)
+        labels = _labels(y, targets)
+        coded = None if clients is None else _coded(clients, "clients")
+        self._held = _motet.Data.of_rows(name, features, labels, coded, _used(usage))
+
+    @classmethod
+    def of_frame(
+        cls,
+        frame: Any,
+        *,
+        target: str,
+        client: str | None = None,
+        targets: str = "auto",
+        categories: Iterable[str] = (),
+        drop: Iterable[str] = (),
+        standardise: bool = True,
+        usage: Sequence[str] | None = None,
+        name: str = "data",
+    ) -> Data:
+        """The columns of a data frame (pandas, polars), an Arrow table, or a dictionary of lists.
+
+        Words become columns of 0 and 1; each client fills gaps and standardises with its own training rows, as with the source
+        ``table``. ``categories`` are columns whose numbers are names.
+
+        >>> import motet
+        >>> columns = {"ward": ["north", "south"] * 2, "age": [61.0, None, 48.0, 70.0], "ill": ["yes", "no", "no", "yes"]}
+        >>> motet.Data.of_frame(columns, client="ward", target="ill").clients
+        ['ward north', 'ward south']
+        """
+        left_out = set(drop)
+        columns = [(label, _cells(cells)) for label, cells in _columns(frame) if label not in left_out]
+        roles = {
+            "client": client,
+            "target": target,
+            "targets": targets,
+            "categories": list(categories),
+            "standardise": standardise,
+        }
+        return cls._of(_motet.Data.of_columns(name, columns, roles, _used(usage)))
+
+    @classmethod
+    def of_torch(
+        cls,
+        datasets: Sequence[Any] | Mapping[str, Any],
+        *,
+        usage: str | Sequence[str] | None = None,
+        targets: str = "auto",
+        name: str = "data",
+    ) -> Data:
+        """One ``torch.utils.data.Dataset`` of (features, label) for each client: a list, or client → dataset.
+
+        The features of an example are laid out as one row. For modules of one's own, see ``motet.torch``.
+        """
+        named = datasets if isinstance(datasets, Mapping) else {str(k): dataset for k, dataset in enumerate(datasets)}
+        rows, labels, clients = [], [], []
+        for client, dataset in named.items():
+            for k in range(len(dataset)):
+                example, label = dataset[k]
+                rows.append(np.asarray(example).reshape(-1))
+                labels.append(np.asarray(label).item())
+                clients.append(client)
+        if not rows:
+            raise _motet.InputError("the datasets have no examples")
+        widths = {len(row) for row in rows}
+        if len(widths) > 1:
+            raise _motet.InputError(f"examples have {min(widths)} to {max(widths)} numbers: all must have the same shape")
+        each = [usage] * len(rows) if isinstance(usage, str) else usage
+        return cls(np.stack(rows), labels, clients, usage=each, targets=targets, name=name)
+
+    @classmethod
+    def of_huggingface(
+        cls,
+        dataset: Any,
+        *,
+        target: str,
+        client: str | None = None,
+        features: str | Iterable[str] | None = None,
+        targets: str = "auto",
+        name: str = "data",
+    ) -> Data:
+        """A Hugging Face ``datasets.Dataset`` with a column for the client.
+
+        ``features`` is one column of images or vectors, or the names of several columns of numbers and words, which are taken as
+        those of a data frame are; all other columns by default.
+        """
+        if isinstance(features, str):
+            table = dataset.with_format("numpy")
+            stacked = np.stack([np.asarray(cell).reshape(-1) for cell in table[features][:]])
+            clients = None if client is None else list(dataset[client])
+            return cls(stacked, list(dataset[target]), clients, targets=targets, name=name)
+        table = dataset.data.table if hasattr(dataset, "data") else dataset
+        wanted = list(features) if features is not None else [label for label in table.column_names if label not in (target, client)]
+        keep = {*wanted, target, *([client] if client is not None else [])}
+        columns = {label: dataset[label][:] for label in table.column_names if label in keep}
+        return cls.of_frame(columns, target=target, client=client, targets=targets, name=name)
+
+    @classmethod
+    def _of(cls, held: _motet.Data) -> Data:
+        made = cls.__new__(cls)
+        made._held = held
+        return made
+
+    @property
+    def name(self) -> str:
+        """What records call the data."""
+        return self._held.name
+
+    @property
+    def clients(self) -> list[str]:
+        """What the clients are called, in the order of their numbers."""
+        return self._held.clients
+
+    @property
+    def classes(self) -> list[str]:
+        """What the classes are called, in the order of their numbers."""
+        return self._held.classes
+
+    @property
+    def features(self) -> int:
+        """How many numbers a row has for a model."""
+        return self._held.features
+
+    @property
+    def sha256(self) -> str:
+        """Of all values, labels and clients, as manifests have it."""
+        return self._held.sha256
+
+    def __len__(self) -> int:
+        return self._held.rows
+
+    def __repr__(self) -> str:
+        classes = "" if self._held.class_count is None else f", {self._held.class_count} classes"
+        clients = f", {len(self.clients)} clients" if self.clients else ""
+        return f'<motet.Data "{self.name}": {len(self)} rows of {self.features} features{clients}{classes}>'
+
+
+def _features(X: Any) -> Any:
+    """Rows as they are taken: contiguous, in one of the precisions there are, or sparse."""
+    if hasattr(X, "tocsr"):
+        rows = X.tocsr()
+        if not rows.has_canonical_format:
+            # A copy: columns in order, none twice. What the caller has stays as it is.
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return {
+            "cols": int(rows.shape[1]),
+            "starts": np.ascontiguousarray(rows.indptr, dtype=np.uint64),
+            "columns": np.ascontiguousarray(rows.indices, dtype=np.uint32),
+            "values": np.ascontiguousarray(rows.data, dtype=np.float64),
+        }
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    rows = np.asarray(X)
+    if rows.ndim != 2:
+        raise _motet.InputError(f"rows of features are a two-dimensional array, got one of shape {rows.shape}")
+    if rows.dtype not in (np.float64, np.float32, np.uint8):
+        try:
+            rows = rows.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise _motet.InputError(f"features must be numbers: {error}; words are for motet.Data.of_frame") from None
+    return np.ascontiguousarray(rows)
+
+
+def _labels(y: npt.ArrayLike, targets: str) -> Any:
+    if targets not in ("auto", "classes", "numbers"):
+        raise _motet.InputError(f'targets = {targets!r}: must be "auto", "classes" or "numbers"')
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise _motet.InputError(f"labels are a one-dimensional array, got one of shape {labels.shape}")
+    numbers = targets == "numbers" or (targets == "auto" and np.issubdtype(labels.dtype, np.floating))
+    if numbers:
+        try:
+            return np.ascontiguousarray(labels, dtype=np.float64)
+        except ValueError as error:
+            raise _motet.InputError(f"labels must be numbers: {error}") from None
+    return _coded(labels, "labels")
+
+
+def _coded(values: npt.ArrayLike, what: str) -> dict[str, Any]:
+    """A code for each row, and the name of each code: in order of value where all are numbers, else of letters."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise _motet.InputError(f"{what} are a one-dimensional array, got one of shape {array.shape}")
+    if array.dtype == object:
+        array = np.array([str(value) for value in array.tolist()])
+    if array.dtype == bool:
+        array = array.astype(np.int64)
+    if np.issubdtype(array.dtype, np.floating) and np.all(array == np.floor(array)):
+        array = array.astype(np.int64)
+    different, codes = np.unique(array, return_inverse=True)
+    names = [str(name) for name in different.tolist()]
+    try:
+        order = sorted(range(len(names)), key=lambda k: float(names[k]))
+    except ValueError:
+        order = list(range(len(names)))
+    places = np.empty(len(names), dtype=np.uint32)
+    places[order] = np.arange(len(names), dtype=np.uint32)
+    return {"codes": np.ascontiguousarray(places[codes.reshape(-1)], dtype=np.uint32), "names": [names[k] for k in order]}
+
+
+def _used(usage: Sequence[str] | None) -> npt.NDArray[np.uint8] | None:
+    if usage is None:
+        return None
+    unknown = set(usage) - set(USAGES)
+    if unknown:
+        raise _motet.InputError(f"usage {sorted(unknown)[0]!r}: must be train, validation or test")
+    return np.array([USAGES[word] for word in usage], dtype=np.uint8)
+
+
+def _columns(frame: Any) -> Iterable[tuple[str, Any]]:
+    """(name, cells) of a data frame, an Arrow table or a dictionary."""
+    if isinstance(frame, Mapping):
+        return [(str(label), cells) for label, cells in frame.items()]
+    if hasattr(frame, "iter_columns") and hasattr(frame, "columns"):
+        return [(column.name, column) for column in frame.iter_columns()]
+    names = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    return [(str(label), frame[label]) for label in names]
+
+
+def _cells(cells: Any) -> Any:
+    """Numbers as an array, a gap as NaN; anything else as words, a gap as nothing."""
+    if hasattr(cells, "to_pylist"):
+        cells = cells.to_pylist()
+    elif hasattr(cells, "to_list"):
+        kind = getattr(cells, "dtype", None)
+        if isinstance(kind, np.dtype) and kind.kind in "fiub":
+            return np.ascontiguousarray(cells.to_numpy(), dtype=np.float64)
+        cells = cells.to_list()
+    elif isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub":
+        return np.ascontiguousarray(cells, dtype=np.float64)
+    cells = [None if _is_gap(cell) else cell for cell in cells]
+    if all(cell is None or isinstance(cell, (int, float, bool, np.number, np.bool_)) for cell in cells):
+        return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
+    return [None if cell is None else str(cell) for cell in cells]
+
+
+def _is_gap(cell: Any) -> bool:
+    # NaN and pandas' own kinds of gaps are not equal to themselves, or say so by their type.
+    return cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ in ("NAType", "NaTType")

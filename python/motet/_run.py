@@ -1,0 +1,144 @@
+"""Running experiments."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _motet
+from ._data import Data
+from ._objective import Client, Objective
+from ._observers import Listener, Observers
+from ._result import Result
+
+#: An experiment: a file's path, TOML text, or a dictionary.
+Experiment = str | os.PathLike[str] | Mapping[str, Any]
+
+
+class Problem(Protocol):
+    """Clients that belong together, such as ``motet.torch.problem`` gives."""
+
+    name: str
+    clients: Sequence[Client | Objective]
+    threads: int
+
+
+def run(
+    experiment: Experiment,
+    *,
+    seeds: int | Iterable[int] | None = None,
+    data: Data | Iterable[Data] = (),
+    clients: Sequence[Client | Objective] | Problem | None = None,
+    start: npt.ArrayLike | None = None,
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    threads: int | None = None,
+    progress: bool | None = None,
+    loggers: Iterable[Listener] = (),
+    set: Mapping[str, Any] | None = None,
+) -> Result:
+    """Runs an experiment and gives what it left.
+
+    ``experiment`` is a dictionary as an experiment file has it, TOML text, or the path of a file. In a dictionary, a method may be an
+    object of :mod:`motet.methods` or of a class of one's own.
+
+    Parameters
+    ----------
+    seeds
+        Seeds of the runs, instead of those of the experiment.
+    data
+        Data that ``problem.source = {"kind": "given", "name": …}`` stands for. An experiment that names no source takes the first.
+    clients
+        A function for each client, where there are no examples: see :class:`Client`.
+    start
+        Where every run starts.
+    out
+        Folder for the records, as of ``motet run --out``. Without it, nothing is written.
+    overwrite
+        Replace the records of an earlier experiment in that folder.
+    resume
+        Go on with what was begun in that folder and not ended.
+    threads
+        How many threads to use: all cores by default, and one where clients are Python functions.
+    progress
+        Show a bar (with ``tqdm``, where it is installed). By default only where somebody looks: in a terminal or a notebook.
+    loggers
+        Objects that are told of every run and row: see ``begin``, ``row`` and ``end`` of a listener.
+    set
+        Key → value, put over the experiment: ``{"run.rounds": 50, "method[2].alpha": 0.3}``.
+
+    Examples
+    --------
+    >>> import motet
+    >>> text = '''
+    ... problem = { source = { kind = "lrs", clients = 4, examples = 10, dim = 3 } }
+    ... run = { rounds = 5 }
+    ... method = [{ kind = "flix", alpha = { grid = [1.0, 0.5] } }]
+    ... '''
+    >>> result = motet.run(text, progress=False)
+    >>> [run.label for run in result.runs]
+    ['flix alpha=1.0', 'flix alpha=0.5']
+    >>> motet.run(text, set={"run.rounds": -1})
+    Traceback (most recent call last):
+    motet.InputError: experiment: run.rounds: invalid value: integer `-1`, expected u64
+    """
+    form, text = _written(experiment)
+    changes = [(key, json.dumps(value, default=_plain)) for key, value in (set or {}).items()]
+    if seeds is not None:
+        listed = [seeds] if isinstance(seeds, (int, np.integer)) else list(seeds)
+        changes.append(("seeds", json.dumps([int(seed) for seed in listed])))
+    name = "clients"
+    listed_clients: list[Any] | None = None
+    if clients is not None:
+        problem = clients if hasattr(clients, "clients") else None
+        name = getattr(problem, "name", name)
+        listed_clients = list(problem.clients if problem is not None else clients)  # type: ignore[arg-type]
+        # Python runs one thread at a time: more of them would only wait for each other.
+        threads = threads or getattr(problem, "threads", 1)
+    how = {
+        "out": None if out is None else Path(out),
+        "overwrite": overwrite,
+        "resume": resume,
+        "threads": threads,
+        "set": changes,
+    }
+    given = [data] if isinstance(data, Data) else list(data)
+    with Observers(progress, loggers) as observers:
+        gifts = {
+            "data": [one._held for one in given],
+            "clients": listed_clients,
+            "name": name,
+            "start": start,
+            "observer": observers,
+        }
+        return Result(_motet.run(form, text, how, gifts))
+
+
+def _written(experiment: Experiment) -> tuple[str, str]:
+    """Which form an experiment has, and its text."""
+    if isinstance(experiment, Mapping):
+        return "json", json.dumps(experiment, default=_plain, allow_nan=False)
+    if isinstance(experiment, str) and ("\n" in experiment or "=" in experiment):
+        return "toml", experiment
+    return "file", os.fspath(experiment)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for a value that is none of its own: methods, numbers and arrays of NumPy, paths."""
+    table = getattr(value, "_table", None)
+    if callable(table):
+        return table()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(f"an experiment cannot have {value!r}: numbers, texts, lists, tables and methods are what it may have")
