@@ -269,7 +269,10 @@ impl Listens {
             while !ended.load(Ordering::Relaxed) {
                 for (path, order) in orders::found(&folder) {
                     let carried_out = match &order {
-                        Order::Stop => Ok(stop.store(true, Ordering::Relaxed)),
+                        Order::Stop => {
+                            stop.store(true, Ordering::Relaxed);
+                            Ok(())
+                        }
                         Order::Revoke(name) => service.revoke(name).map(|_| ()),
                     };
                     // What could not be done stays, and is tried again.
