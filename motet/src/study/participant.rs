@@ -114,8 +114,10 @@ pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch)
     let mut joined = Joined { folder: agent.folder.clone(), models: vec![] };
     let mut papers = papers;
     loop {
-        // The coordinator has gone on, or ends: other runs never come back.
-        for (run, model) in agent.left_over(papers.run_digest(), study)? {
+        // The coordinator has gone on, or ends: other runs never come back. One that says neither has just been started, and may
+        // go on with any of them.
+        let decided = papers.over || papers.run.is_some();
+        for (run, model) in if decided { agent.left_over(papers.run_digest(), study)? } else { vec![] } {
             if let Some((sheet, x)) = model {
                 joined.models.push(agent.keep_model(&sheet, &problems, &problem(sheet.problem, sheet.seed)?, x, watch)?);
             }
