@@ -78,7 +78,9 @@ fn a_table_becomes_an_answer_and_bundles_that_predict_safely() {
     assert_eq!(columns, ["x1", "x2", "colour"]);
     assert!((card["features"][0]["fill"].as_f64().unwrap() - 50.0).abs() < 5.0);
     assert_eq!(card["data"]["rows"], 24);
-    assert!(card["expect"].as_array().unwrap().iter().any(|e| e["metric"] == "test.accuracy" && e["interval"].is_array()));
+    // A busy machine may have had time for one split only, of which there is no interval.
+    let several = advice["splits"].as_u64() > Some(1);
+    assert!(card["expect"].as_array().unwrap().iter().any(|e| e["metric"] == "test.accuracy" && e["interval"].is_array() == several));
     let bytes = fs::read(folder.join("model.safetensors")).unwrap();
     let seen = format!("{}{}", String::from_utf8_lossy(&bytes), fs::read_to_string(folder.join("card.json")).unwrap());
     for other in ["hospital 1\"", "hospital 2", "hospital 10", "\"10\"", "per_client"] {
@@ -95,8 +97,10 @@ fn a_table_becomes_an_answer_and_bundles_that_predict_safely() {
         let because = &line["because"];
         let total: f64 =
             because["columns"].as_object().unwrap().values().map(|v| v.as_f64().unwrap()).sum::<f64>() + because["base"].as_f64().unwrap();
-        let share = line["probabilities"]["well"].as_f64().unwrap();
-        assert!((total - (share / (1.0 - share)).ln()).abs() < 1e-9, "{line}");
+        let share = |class: &str| line["probabilities"][class].as_f64().unwrap();
+        // One is what the other leaves of 1, to sixteen digits: of the smaller there are as many fewer as it is small.
+        let digits = 1e-15 / share("well").min(share("ill"));
+        assert!((total - (share("well") / share("ill")).ln()).abs() < 1e-9 + digits, "{line}");
     }
     stage.write("new.jsonl", "{\"colour\": \"red\", \"x2\": 0.9, \"x1\": 59}\n{\"colour\": \"blue\", \"x2\": -0.9, \"x1\": 41}\n");
     let lines = stage.motet(&["predict", model, "new.jsonl", "--as", "jsonl"]);
@@ -173,6 +177,27 @@ fn folders_quantities_budgets_and_small_clients() {
         "dear",
     ]);
     assert!(dear["notes"].to_string().contains("MeritFed is out"), "{}", dear["notes"]);
+}
+
+#[test]
+fn clients_of_one_class_or_one_row_are_served_or_named() {
+    let stage = Stage::new();
+    let mut text = table(&FOUR, true);
+    (0..12).for_each(|k| text += &format!("well,{},0.{k},red,well\n", 40 + k));
+    text += "alone,50,0.5,red,ill\n";
+    stage.write("t.csv", &text);
+    let advice = advised(&stage, &[]);
+    let notes = advice["notes"].to_string();
+    for part in ["left out, with fewer than 5 rows: hospital alone (1)", "all rows of hospital well are of one class"] {
+        assert!(notes.contains(part), "{part}: {notes}");
+    }
+    assert_eq!(advice["clients"].as_array().unwrap().len(), 5);
+    stage.write("new.csv", "x1,x2,colour\n55,0.5,red\n");
+    let said = stage.json(&["predict", "out/models/hospital-well", "new.csv"]);
+    assert_eq!(said[0]["class"], "well", "{said}");
+    stage.write("few.csv", "hospital,x1,diagnosis\n1,2,ill\n1,3,well\n2,4,ill\n");
+    let said = refused(&stage, &["advise", "few.csv", "--client", "hospital", "--target", "diagnosis"]);
+    assert!(said.contains("no client has so many rows; those of hospital have fewer: 1 (2), 2 (1)"), "{said}");
 }
 
 #[test]

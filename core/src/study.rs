@@ -24,6 +24,11 @@ pub trait Study: Algorithm {
         None
     }
 
+    /// Does training fit anything to clients' validation data? These then say too much of its models, and nobody should choose by them.
+    fn fits_validation(&self) -> bool {
+        false
+    }
+
     /// What the method's theorem promises on a problem with these constants.
     fn promise(&self, _facts: &Facts<'_>) -> Option<Promise> {
         None

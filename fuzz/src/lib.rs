@@ -17,6 +17,7 @@ mod drive;
 #[allow(clippy::unwrap_used, dead_code)]
 mod forms;
 mod mutate;
+mod plain;
 mod target;
 mod targets;
 mod usage;

@@ -221,4 +221,8 @@ impl Study for MeritFed {
         self.guard.map_or(Ok(()), |guard| guard.suits())?;
         self.mirror.suits(self.validation)
     }
+
+    fn fits_validation(&self) -> bool {
+        self.validation != Validation::Training
+    }
 }

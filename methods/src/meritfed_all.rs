@@ -220,4 +220,8 @@ impl Study for MeritFedAll {
         }
         self.mirror.suits(self.validation)
     }
+
+    fn fits_validation(&self) -> bool {
+        self.validation != Validation::Training
+    }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use motet_core::{Constants, Fraction, Memo, PerClient, Seed, Vector};
+use motet_core::{Constants, Fraction, PerClient, Seed, Vector};
 use motet_methods::parts::budget::{Budget, Profile, diameter2, variance};
 use motet_runtime::Pool;
 
 use crate::config::{BudgetRule, MethodEntry};
 use crate::error::Error;
-use crate::session::{Ground, States};
+use crate::session::States;
 use crate::simulate::Built;
 
 /// Every client's constants and xᵢ*, as one method finds them.
@@ -18,16 +18,15 @@ pub(crate) struct Locals {
 }
 
 impl Locals {
-    /// Solves for every xᵢ*; whoever shares the memo finds them solved.
-    pub(crate) fn find(entry: &MethodEntry, built: &Built, memo: &Arc<Memo>, pool: &Arc<Pool>) -> Result<Self, Error> {
+    /// Solves for every xᵢ*, once for all who ask on this problem.
+    pub(crate) fn find(entry: &MethodEntry, built: &Built, pool: &Arc<Pool>) -> Result<Self, Error> {
         let constants: Vec<Constants> = built.problem.shards.iter().map(|s| s.train.constants()).collect();
         // Without constants no rule applies, whatever the optima are: those of networks may take longer to find than the run.
         if !constants.iter().all(|c| c.smoothness.is_some() && c.convexity.is_some()) {
             return Ok(Self { constants, anchors: vec![] });
         }
         let unkept = |source| Error::Write { path: entry.key.clone().into(), source };
-        let ground = Ground { memo: Arc::clone(memo), ..built.ground(pool, Seed(0), States::NEW) };
-        let session = Arc::clone(&entry.method).on(ground).map_err(unkept)?;
+        let session = Arc::clone(&entry.method).on(built.ground(pool, Seed(0), States::NEW)).map_err(unkept)?;
         let anchors = session.anchors(vec![true; constants.len()]).into_iter().flatten().collect();
         Ok(Self { constants, anchors })
     }

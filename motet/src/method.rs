@@ -42,6 +42,9 @@ pub trait AnyMethod: Send + Sync {
     /// The one client the shared model is made for, where there is one.
     fn target(&self) -> Option<ClientId>;
 
+    /// Does training fit anything to clients' validation data?
+    fn fits_validation(&self) -> bool;
+
     /// What the method's theorem promises on a problem with these constants.
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise>;
 
@@ -104,6 +107,10 @@ impl<M: Method> AnyMethod for M {
 
     fn target(&self) -> Option<ClientId> {
         Study::target(self)
+    }
+
+    fn fits_validation(&self) -> bool {
+        Study::fits_validation(self)
     }
 
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {

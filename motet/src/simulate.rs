@@ -12,7 +12,7 @@ use motet_link::Remote;
 use motet_problems::{Problem, ProblemConfig};
 use motet_records::{ClientRow, EventKind, Format, Manifest, OptimumCard, Records, RunCard, Summary, Trial, Utc, names};
 use motet_report::claims::judge;
-use motet_report::{cautions, render, render_as, verdict};
+use motet_report::{cautions, render, render_as, tensorboard, verdict};
 use motet_runtime::{Pool, Solves};
 use serde_json::{Map, Value};
 
@@ -105,6 +105,7 @@ impl Simulation {
 
     /// The same, on the threads of a pool.
     pub fn on(experiment: Experiment, pool: Arc<Pool>) -> Result<Self, Error> {
+<<<<<<< HEAD
         let build = |config: &ProblemConfig, seed| Problem::build(config, &experiment.document.folder, seed);
         let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool, &build)?;
         Ok(Self { limit: experiment.run.store.limit() / 2, experiment, problems, entries, runs, tunings, pool, elsewhere: None })
@@ -124,6 +125,15 @@ impl Simulation {
             Self { limit: experiment.run.store.limit() / 2, experiment, problems, entries, runs, tunings, pool, elsewhere: None };
         simulation.elsewhere = Some(Box::new(reached(&simulation)?));
         Ok(simulation)
+=======
+        Self::solving_with(experiment, pool, &|_| Arc::default())
+    }
+
+    /// The same, with a memo for the local solves of each problem.
+    pub(crate) fn solving_with(experiment: Experiment, pool: Arc<Pool>, memo: &dyn Fn(&Problem) -> Arc<Memo>) -> Result<Self, Error> {
+        let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool, memo)?;
+        Ok(Self { limit: experiment.run.store.limit() / 2, experiment, problems, entries, runs, tunings, pool })
+>>>>>>> main
     }
 
     /// What was asked for.
@@ -209,6 +219,7 @@ impl Simulation {
                 Role::Plain => entry.estimates.values(&entry.method.params()),
                 Role::Trial { .. } => Map::new(),
             },
+            fits_validation: Some(entry.method.fits_validation()),
             ..RunCard::default()
         }
     }
@@ -317,6 +328,9 @@ impl Simulation {
             render(&named, folder).map_err(|e| Error::Report(e.to_string()))?;
             if experiment.report.csv {
                 render_as("csv", &named, folder).map_err(|e| Error::Report(e.to_string()))?;
+            }
+            if experiment.report.tensorboard {
+                tensorboard(&named[0].1, folder).map_err(|e| Error::Report(e.to_string()))?;
             }
         }
         recorder.end()?;

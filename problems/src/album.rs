@@ -27,44 +27,47 @@ pub struct Snapshot {
 /// How many clients, and how many images of each.
 pub const SHOWN: [usize; 2] = [12, 12];
 
-/// Images of the first clients, if rows of features are images with these axes. None without the feature `images`.
-pub(crate) fn albums(clients: &[Parts], data: &Dataset, axes: [usize; 3]) -> Vec<Album> {
-    let album = |(client, parts): (usize, &Parts)| Album {
-        client,
-        pictures: parts.train.iter().take(SHOWN[1]).filter_map(|&row| snapshot(data, row as usize, axes)).collect(),
+/// Images of the first clients, if rows of features are images with these axes, or why they cannot be shown. None without the feature
+/// `images`.
+pub(crate) fn albums(clients: &[Parts], data: &Dataset, axes: [usize; 3]) -> Result<Vec<Album>, String> {
+    let album = |(client, parts): (usize, &Parts)| {
+        let pictures = parts.train.iter().take(SHOWN[1]).map(|&row| snapshot(data, row as usize, axes));
+        Ok(Album { client, pictures: pictures.collect::<Result<_, String>>()? })
     };
     let shown = if cfg!(feature = "images") { SHOWN[0] } else { 0 };
     clients.iter().enumerate().take(shown).map(album).collect()
 }
 
-fn snapshot(data: &Dataset, row: usize, size: [usize; 3]) -> Option<Snapshot> {
-    let png = png_file(&shades(&data.features, row)?, size)?;
+fn snapshot(data: &Dataset, row: usize, size: [usize; 3]) -> Result<Snapshot, String> {
+    let shades = shades(&data.features, row).ok_or("rows with few numbers other than zero are no images")?;
+    let png = png_file(&shades, size)?;
     let label = match &data.targets {
         Targets::Classes { labels, .. } => Some(labels[row]),
         _ => None,
     };
-    Some(Snapshot { png, size: [size[0], size[1]], label })
+    Ok(Snapshot { png, size: [size[0], size[1]], label })
 }
 
-/// Pixels as a file; `None` if they have neither one channel nor three.
+/// Pixels as a file, which must have one channel or three.
 #[cfg(feature = "images")]
-fn png_file(pixels: &[u8], [height, width, channels]: [usize; 3]) -> Option<Vec<u8>> {
+fn png_file(pixels: &[u8], [height, width, channels]: [usize; 3]) -> Result<Vec<u8>, String> {
     let color = match channels {
         1 => png::ColorType::Grayscale,
         3 => png::ColorType::Rgb,
-        _ => return None,
+        _ => return Err(format!("they have {channels} channels, and pictures have one or three")),
     };
+    let side = |pixels: usize| u32::try_from(pixels).map_err(|_| format!("a side of {pixels} pixels is too long for a picture"));
     let mut file = Vec::new();
-    let mut encoder = png::Encoder::new(&mut file, u32::try_from(width).ok()?, u32::try_from(height).ok()?);
+    let mut encoder = png::Encoder::new(&mut file, side(width)?, side(height)?);
     encoder.set_color(color);
-    encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels)).ok()?;
-    Some(file)
+    encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels)).map_err(|error| error.to_string())?;
+    Ok(file)
 }
 
 /// Nothing writes files of pictures in a program that was built without them.
 #[cfg(not(feature = "images"))]
-fn png_file(_: &[u8], _: [usize; 3]) -> Option<Vec<u8>> {
-    None
+fn png_file(_: &[u8], _: [usize; 3]) -> Result<Vec<u8>, String> {
+    Err("this program was built without the feature `images`".into())
 }
 
 /// The numbers of a row as bytes: from 0 to 1 where all lie there, else from the least to the largest. Sparse rows are no images.
@@ -91,7 +94,9 @@ mod tests {
         let features = Matrix::Bytes(crate::matrix::Bytes::pixels(6, (0..18).map(|k| 10 * k).collect()));
         let data = Dataset::new(features, Targets::Classes { labels: vec![0, 1, 2], classes: 3 });
         let parts = [Parts { train: vec![2, 0], test: vec![1], ..Parts::default() }];
-        let albums = albums(&parts, &data, [2, 3, 1]);
+        let two_channels = albums(&parts, &data, [1, 3, 2]).unwrap_err();
+        assert_eq!(two_channels, "they have 2 channels, and pictures have one or three");
+        let albums = albums(&parts, &data, [2, 3, 1]).unwrap();
         let [first, second] = &albums[0].pictures[..] else { panic!("two to train on") };
         assert_eq!((first.label, second.label, first.size), (Some(2), Some(0), [2, 3]));
         let mut reader = png::Decoder::new(std::io::Cursor::new(&first.png)).read_info().unwrap();

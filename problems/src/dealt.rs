@@ -83,8 +83,8 @@ impl Dealt {
         self.preparation = Some(Preparation::make(fields, Arc::make_mut(&mut self.dataset), &self.parts));
     }
 
-    /// A few images of the first clients, if examples are images as far as the model or the pixels tell.
-    pub(crate) fn albums(&self, model: Option<&ModelConfig>) -> Vec<Album> {
+    /// A few images of the first clients, if examples are images as far as the model or the pixels tell; or why they cannot be shown.
+    pub(crate) fn albums(&self, model: Option<&ModelConfig>) -> Result<Vec<Album>, String> {
         let columns = self.dataset.features.cols();
         let pixels = matches!(&self.dataset.features, Matrix::Bytes(bytes) if bytes.scale == 1.0 / 255.0);
         let axes = match model.and_then(ModelConfig::image) {
@@ -92,7 +92,7 @@ impl Dealt {
             None if pixels => axes(None, columns),
             None => None,
         };
-        axes.map_or_else(Vec::new, |axes| albums(&self.parts[..self.parts.len() - self.unseen], &self.dataset, axes))
+        axes.map_or_else(|| Ok(vec![]), |axes| albums(&self.parts[..self.parts.len() - self.unseen], &self.dataset, axes))
     }
 
     /// The examples themselves.

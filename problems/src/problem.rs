@@ -302,7 +302,14 @@ impl DataSummary {
         Ok(match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, .. } => (DataSummary::of_functions(&shards), Vec::new()),
             Stock::Population { start, .. } => (DataSummary { features: start.len() as u64, ..DataSummary::of_functions(&[]) }, Vec::new()),
-            Stock::Examples(dealt) => (dealt.census(), dealt.albums(config.model.as_ref())),
+            Stock::Examples(dealt) => {
+                let mut census = dealt.census();
+                let albums = dealt.albums(config.model.as_ref()).unwrap_or_else(|reason| {
+                    census.notes.push(format!("images are not shown: {reason}"));
+                    vec![]
+                });
+                (census, albums)
+            }
         })
     }
 }

@@ -14,8 +14,8 @@ An experiment is a dictionary, a TOML text or a file, as on the command line. :f
 ['flix', 'flix', 'local', 'local']
 
 Data of one's own become :class:`Data`, functions of one's own stand in ``clients=``, and a method of one's own derives from
-:class:`Method`. ``motet.torch`` trains PyTorch modules, ``motet.sklearn`` has estimators. Each of these imports its library when it is
-imported itself.
+:class:`Method`. ``motet.torch`` trains PyTorch modules, ``motet.sklearn`` has estimators, ``motet.tracking``
+writes to MLflow and Weights & Biases. Each of these imports its library when it is imported itself.
 """
 
 from __future__ import annotations

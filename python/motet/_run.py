@@ -70,7 +70,7 @@ def run(
     progress
         Show a bar (with ``tqdm``, where it is installed). By default only where somebody looks: in a terminal or a notebook.
     loggers
-        Objects that are told of every run and row: see ``begin``, ``row`` and ``end`` of a listener.
+        Objects that are told of every run and row, such as those of :mod:`motet.tracking`.
     set
         Key → value, put over the experiment: ``{"run.rounds": 50, "method[2].alpha": 0.3}``.
 

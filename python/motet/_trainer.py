@@ -53,10 +53,10 @@ class Trainer:
         at = 0
         for parameter in parameters:
             end = at + parameter.numel()
-            # One copy sets all parameters, and all gradients lie in one piece.
+            # One copy sets all parameters.
             parameter.data = self._x[at:end].view_as(parameter)
-            parameter.grad = self._g[at:end].view_as(parameter)
             at = end
+        self._parameters = parameters
         self._buffers = [buffer for buffer in self.module.buffers() if buffer.numel() > 0]
         self._noisy = any("Dropout" in type(part).__name__ for part in self.module.modules())
 
@@ -107,7 +107,9 @@ class Trainer:
     ) -> tuple[float, npt.NDArray[Any]]:
         """The mean loss and its gradient, which is overwritten by the next call. Training changes ``buffers`` in place."""
         self.set(x, buffers)
-        self._g.zero_()
+        for parameter in self._parameters:
+            # PyTorch then hands its own memory over instead of adding to ours.
+            parameter.grad = None
         if noise is None:
             return self._measured_gradient(part, client, rows)
         self.module.train()
@@ -118,7 +120,7 @@ class Trainer:
         loss.backward()
         if buffers is not None and len(buffers):
             buffers[:] = self.buffers
-        return float(loss.detach()), self._g.numpy()
+        return float(loss.detach()), self._gradient()
 
     def _measured_gradient(self, part: str, client: int, rows: npt.NDArray[Any] | None) -> tuple[float, npt.NDArray[Any]]:
         self.module.eval()
@@ -128,7 +130,14 @@ class Trainer:
             share = self.work.loss(self.module(inputs), targets) * (len(targets) / count)
             share.backward()
             total += float(share.detach())
-        return total, self._g.numpy()
+        return total, self._gradient()
+
+    def _gradient(self) -> npt.NDArray[Any]:
+        """All gradients in one piece; zeros of parameters that the loss does not depend on."""
+        parts = [torch.zeros_like(one) if one.grad is None else one.grad for one in self._parameters]
+        torch.cat([part.reshape(-1) for part in parts], out=self._g)
+        gradient: npt.NDArray[Any] = self._g.numpy()
+        return gradient
 
     def metrics(self, part: str, client: int, x: npt.NDArray[Any], buffers: npt.NDArray[Any] | None) -> dict[str, float]:
         """The loss and whatever else is measured, as means over the client's examples."""

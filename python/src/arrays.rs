@@ -1,7 +1,9 @@
 //! Vectors as NumPy arrays and back.
 
+use std::cell::RefCell;
+
 use motet::core::{Vector, View, ViewMut};
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -11,6 +13,33 @@ pub(crate) fn array<'py>(py: Python<'py>, x: &Vector) -> Bound<'py, PyAny> {
         View::F32(x) => PyArray1::from_slice(py, x).into_any(),
         View::F64(x) => PyArray1::from_slice(py, x).into_any(),
     }
+}
+
+thread_local! {
+    /// The array that was last lent on this thread: new memory for every call would cost more than the copy into it.
+    static LENT: RefCell<Option<Py<PyAny>>> = const { RefCell::new(None) };
+}
+
+/// The same for a call that mostly does not keep it: the memory of the last call is used again, if nobody holds it any more.
+pub(crate) fn lent<'py>(py: Python<'py>, x: &Vector) -> Bound<'py, PyAny> {
+    let last = LENT.take();
+    // SAFETY: the pointer is that of a living object, whose count is read while this thread holds the interpreter.
+    #[allow(unsafe_code)]
+    let unheld = |last: &Py<PyAny>| unsafe { pyo3::ffi::Py_REFCNT(last.as_ptr()) == 1 };
+    let reused = last.filter(unheld).and_then(|last| match x.view() {
+        View::F32(x) => refilled(last.into_bound(py), x),
+        View::F64(x) => refilled(last.into_bound(py), x),
+    });
+    let made = reused.unwrap_or_else(|| array(py, x));
+    LENT.set(Some(made.clone().unbind()));
+    made
+}
+
+/// Writes numbers over an array of their kind and number.
+fn refilled<'py, T: Element + Copy>(last: Bound<'py, PyAny>, x: &[T]) -> Option<Bound<'py, PyAny>> {
+    let of_kind = last.cast::<PyArray1<T>>().ok().filter(|last| last.len() == x.len())?;
+    of_kind.try_readwrite().ok()?.as_slice_mut().ok()?.copy_from_slice(x);
+    Some(last)
 }
 
 /// A vector of a one-dimensional array of either precision, or of whatever NumPy makes an array of double precision of.

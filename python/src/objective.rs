@@ -18,7 +18,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::arrays::{array, copy_into, vector};
+use crate::arrays::{array, copy_into, lent, vector};
 use crate::failures::Failures;
 
 /// What `value` and `gradient` take.
@@ -98,7 +98,7 @@ impl PythonObjective {
         }
         Python::attach(|py| {
             let called = || -> PyResult<T> {
-                let x = array(py, x);
+                let x = lent(py, x);
                 let given = match self.takes {
                     Takes::Point => function.bind(py).call1((x,))?,
                     Takes::Rows => function.bind(py).call1((x, rows(py, batch.rows)))?,

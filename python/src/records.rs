@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use motet::Error;
 use motet::core::Metrics;
 use motet::records::{Models, Records as Held};
-use motet::report::{render, render_as, table};
+use motet::report::{render, render_as, table, tensorboard};
 use numpy::{Element, PyArray1};
 use pyo3::exceptions::{PyKeyError, PyOSError};
 use pyo3::prelude::*;
@@ -153,6 +153,7 @@ impl Records {
     /// Writes the report, or another output, into a folder.
     fn render(&self, folder: PathBuf, output: Option<&str>) -> PyResult<Vec<PathBuf>> {
         let done = match output {
+            Some("tensorboard") => tensorboard(&self.held, &folder),
             Some(output) => render_as(output, &self.named(), &folder),
             None => render(&self.named(), &folder),
         };

@@ -126,3 +126,26 @@ def test_wrong_columns_are_refused_by_name() -> None:
         motet.Data.of_frame({**frame, "age": [1.0]}, client="ward", target="ill")
     with pytest.raises(motet.InputError, match="usage 'tset'"):
         motet.Data(X, Y, WARD, usage=["tset"] * 60)
+
+
+@pytest.mark.slow
+def test_datasets_of_hugging_face_and_torch() -> None:
+    datasets, torch = pytest.importorskip("datasets"), pytest.importorskip("torch")
+    table = datasets.Dataset.from_dict(
+        {
+            "ward": WARD.tolist(),
+            "age": X[:, 0].tolist(),
+            "smokes": ["yes", "no", "no"] * 20,
+            "ill": Y.tolist(),
+            "pixels": X.tolist(),
+        }
+    )
+    columns = motet.Data.of_huggingface(table, client="ward", target="ill", features=["age", "smokes"])
+    same = motet.Data.of_frame({name: table[name][:] for name in ("ward", "age", "smokes", "ill")}, client="ward", target="ill")
+    assert columns.features == 3 and columns.sha256 == same.sha256
+    vectors = motet.Data.of_huggingface(table, client="ward", target="ill", features="pixels")
+    assert len(vectors) == 60 and vectors.features == 4
+    np.testing.assert_allclose(losses(vectors), losses(motet.Data(X, Y, WARD)), rtol=1e-5)
+    parts = [torch.utils.data.TensorDataset(torch.randn(6, 2, 2), torch.arange(6) % 2) for _ in range(3)]
+    torched = motet.Data.of_torch(parts)
+    assert torched.features == 4 and torched.clients == ["0", "1", "2"] and torched.classes == ["0", "1"]

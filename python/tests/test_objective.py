@@ -79,6 +79,24 @@ def test_single_precision_and_where_training_starts() -> None:
     np.testing.assert_array_equal(moved.models[0].shared, [2.0, 2.0])
 
 
+def test_what_a_function_keeps_is_its_own() -> None:
+    class Keeps(Logistic):
+        kept: list[np.ndarray] = []
+
+        def gradient(self, x, rows):
+            # The array itself, and a view of it.
+            Keeps.kept.append(x if len(Keeps.kept) % 2 else x[:2])
+            Keeps.copies.append(Keeps.kept[-1].copy())
+            return super().gradient(x, rows)
+
+        copies: list[np.ndarray] = []
+
+    run([motet.methods.Flix(alpha=1.0, step=0.5)], [Keeps(0), Keeps(1)])
+    assert len(Keeps.kept) >= 30
+    assert all((kept == copy).all() for kept, copy in zip(Keeps.kept, Keeps.copies))
+    assert len({copy.tobytes() for copy in Keeps.copies}) > 10
+
+
 def test_judges_give_metrics_of_test_data() -> None:
     class Judge:
         examples = 7

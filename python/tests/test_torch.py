@@ -92,6 +92,11 @@ def test_every_method_runs_on_a_module(name: str) -> None:
     known = given._known
     if "step" in known and not isinstance(example.get("step"), float):
         example["step"] = 0.05
+    if "p" in known and not isinstance(example.get("p"), float):
+        example["p"] = 0.5
+    if "optimiser" in known:
+        example["optimiser"] = {"kind": "sgd", "step": 0.05}
+    example = {"lambda_" if key == "lambda" else key: value for key, value in example.items()}
     if "solve" in known:
         example["solve"] = {"kind": "gd", "steps": 5, "step": 0.05, "to": 1e-9}
     on = problem()

@@ -100,6 +100,9 @@ pub struct RunCard {
     /// Parameter → value, where trials chose it.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub chosen: serde_json::Map<String, serde_json::Value>,
+    /// Did training fit anything to validation data, so that nobody should choose by them? Older records do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fits_validation: Option<bool>,
 }
 
 /// F*

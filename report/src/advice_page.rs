@@ -1,7 +1,7 @@
 //! The page of advice: for each client, join or not, with whom, what it gains and what it sends.
 
 use crate::markup::Markup;
-use crate::number;
+use crate::number::{self, difference};
 
 /// What the page says.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,23 +50,37 @@ pub struct AdviceLine {
 const STYLE: &str = "
 :root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fff; --line: #d8d8d8; --join: #0a7a3f; --stay: #a33b00; --soft: #666; }
 @media (prefers-color-scheme: dark) { :root { --ink: #eee; --paper: #161616; --line: #3a3a3a; --join: #4cc38a; --stay: #ff9b66; --soft: #aaa; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1.5rem auto; max-width: 70rem; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1.5rem auto; max-width: 70rem; padding: 0 1rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; margin: 0 0 .3rem; }
 p { margin: .4rem 0; }
 .soft { color: var(--soft); }
 table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
 th, td { text-align: left; padding: .4rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+a { color: inherit; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem .8rem; margin: 1rem 0; } dd { margin: 0; }
+.rows { color: var(--soft); white-space: nowrap; }
 .join { color: var(--join); font-weight: 600; } .stay { color: var(--stay); font-weight: 600; } .unclear { color: var(--soft); font-weight: 600; }
-code { font-size: .9em; overflow-wrap: anywhere; }
+code { font-size: .9em; }
+@media (min-width: 40rem) { .sends { white-space: nowrap; } td:first-child { min-width: 10rem; } .model { min-width: 13rem; } .join, .stay, .unclear { white-space: nowrap; } }
 @media (max-width: 40rem) {
   thead { display: none; }
   tr { display: block; border-bottom: 1px solid var(--line); padding: .5rem 0; }
   td { display: block; border: 0; padding: .1rem 0; }
   td[data-title]::before { content: attr(data-title) ': '; color: var(--soft); }
+  td:first-child { font-weight: 600; }
 }
 ";
 
 const TITLES: [&str; 6] = ["client", "advice", "gain by joining", "with whom", "sends", "model"];
+
+const MEANINGS: [(&str, &str); 3] = [
+    (
+        "join",
+        "What the client gets by joining is better than its own model: the interval of 95 %, which counts how many clients are asked, excludes zero.",
+    ),
+    ("stay", "It is worse by the same measure, or the client takes its own model whatever it is offered. It deploys its own model."),
+    ("unclear", "Neither can be shown with these rows. The client deploys its own model, which needs nobody."),
+];
 
 impl AdvicePage {
     /// The whole page.
@@ -86,6 +100,18 @@ impl AdvicePage {
         m.element("h1", &[], &self.headline());
         m.element("p", &[], &self.about());
         self.table(&mut m);
+        m.open("dl", &[]);
+        for (advice, meaning) in MEANINGS {
+            m.element("dt", &[("class", &advice)], advice);
+            m.element("dd", &[], meaning);
+        }
+        m.close();
+        if let Some(folder) = self.lines.iter().find_map(|line| line.bundle.as_ref()) {
+            m.open("p", &[]);
+            m.text("Each folder under \u{201c}model\u{201d} is what that client deploys, trained on all its rows. It is used so: ");
+            m.element("code", &[], &format!("motet predict models/{folder} NEW.csv"));
+            m.close();
+        }
         for note in &self.notes {
             m.element("p", &[("class", &"soft")], note);
         }
@@ -101,8 +127,11 @@ impl AdvicePage {
 
     fn headline(&self) -> String {
         let count = |advice: &str| self.lines.iter().filter(|line| line.advice == advice).count();
-        let (join, stay, unclear) = (count("join"), count("stay"), count("unclear"));
-        format!("{}: {join} of {} should join, {stay} should stay, for {unclear} it is unclear", self.of, self.lines.len())
+        let (join, stay, unclear, all) = (count("join"), count("stay"), count("unclear"), self.lines.len());
+        if unclear == all {
+            return format!("{}: no clear answer for any of the {all} clients", self.of);
+        }
+        format!("{}: {join} of {all} should join, {stay} should stay, for {unclear} it is unclear", self.of)
     }
 
     fn about(&self) -> String {
@@ -112,11 +141,15 @@ impl AdvicePage {
             "stay" => "For all together joining does not pay",
             _ => "For all together there is no clear difference",
         };
+        let metric = match self.metric.as_str() {
+            "test.brier" => "Brier's score, the mean squared error of the probabilities, falls by so much",
+            "test.rmse" => "the root mean square error falls by so much",
+            other => other,
+        };
+        let splits = if self.splits == 1 { "one split".to_owned() } else { format!("{} splits", self.splits) };
         format!(
-            "{all}: {} ({}, positive is better; mean over clients and {} split(s) of their rows).",
-            estimate(*gain, *interval),
-            self.metric,
-            self.splits
+            "{all}: {}. A gain is positive: {metric} on rows kept from training, over {splits} of everybody's rows.",
+            estimate(*gain, *interval)
         )
     }
 
@@ -131,7 +164,10 @@ impl AdvicePage {
         for line in &self.lines {
             m.line();
             m.open("tr", &[]);
-            m.element("td", &[], &format!("{} ({} rows)", line.client, line.rows));
+            m.open("td", &[]);
+            m.text(&format!("{} ", line.client));
+            m.element("span", &[("class", &"rows")], &format!("{} rows", line.rows));
+            m.close();
             m.open("td", &[("class", &line.advice)]);
             m.element("span", &[("title", &line.why)], &line.advice);
             m.close();
@@ -140,9 +176,9 @@ impl AdvicePage {
             let with = line.with.iter().map(|(client, weight)| format!("{client} {:.0} %", weight * 100.0)).collect::<Vec<_>>().join(", ");
             let with = if with.is_empty() { "nobody".to_owned() } else { with };
             for (title, text) in [(TITLES[2], gain), (TITLES[3], with), (TITLES[4], number::bytes(line.sent))] {
-                m.element("td", &[("data-title", &title)], &text);
+                m.element("td", &[("data-title", &title), ("class", &title)], &text);
             }
-            m.open("td", &[("data-title", &TITLES[5])]);
+            m.open("td", &[("data-title", &TITLES[5]), ("class", &TITLES[5])]);
             match &line.bundle {
                 Some(folder) => m.element("code", &[], &format!("models/{folder}")),
                 None => m.text("none"),
@@ -157,8 +193,8 @@ impl AdvicePage {
 
 fn estimate(gain: f64, interval: Option<[f64; 2]>) -> String {
     match interval {
-        Some([low, high]) => format!("{gain:+.4} [{low:+.4}, {high:+.4}]"),
-        None => format!("{gain:+.4}, no interval"),
+        Some([low, high]) => format!("{} [{}, {}]", difference(gain), difference(low), difference(high)),
+        None => format!("{}, no interval", difference(gain)),
     }
 }
 
@@ -190,7 +226,12 @@ mod tests {
             notes: vec![],
         };
         let html = page.html();
-        for part in ["t.csv: 1 of 2 should join, 0 should stay, for 1 it is unclear", "&lt;a&gt; (30 rows)", "b 40 %", "models/a"] {
+        for part in [
+            "t.csv: 1 of 2 should join, 0 should stay, for 1 it is unclear",
+            "&lt;a&gt; <span class=\"rows\">30 rows</span>",
+            "b 40 %",
+            "models/a",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
     }

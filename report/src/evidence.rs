@@ -184,7 +184,9 @@ pub(crate) fn fault(run: &Run<'_>) -> Option<String> {
 /// Did clients fit something on their validation data: their weights for others (MeritFed), or their own α?
 fn fits_validation(group: &Group<'_>) -> bool {
     let picked = |run: &Run<'_>| run.card.chosen.contains_key("alpha") || run.clients.iter().any(|row| row.metrics.contains_key("alpha"));
-    group.method().starts_with("meritfed") || group.runs.iter().any(picked)
+    // Records of before do not say; then it was MeritFed that did.
+    let fitted = |run: &Run<'_>| run.card.fits_validation.unwrap_or_else(|| run.card.method.starts_with("meritfed"));
+    group.runs.iter().any(|run| fitted(run) || picked(run))
 }
 
 /// What a group's settings compete under, and whether its clients are alone.

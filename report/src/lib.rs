@@ -44,6 +44,7 @@ mod page;
 mod render;
 mod results;
 mod sweep;
+mod tensorboard;
 pub mod verdict;
 
 pub use advice_page::{AdviceLine, AdvicePage};
@@ -55,5 +56,7 @@ pub use compare::{Axis, Comparison, Curve, Point};
 pub use group::{Group, Run};
 pub use merit::{Columns, Help, Helper, MeritMap, Transfer, transfers};
 pub use mixture::{AlphaCurve, Role, Station, alpha, alpha_curves};
+pub use number::difference;
 pub use render::{File, OUTPUTS, Output, RenderError, render, render_as, table};
 pub use results::results;
+pub use tensorboard::tensorboard;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use motet::advise::{Advice, Advise, ClientAdvice, Data};
 use motet::problems::source::{Table, TargetKind};
+use motet::report::difference;
 use motet::{Error, Folder};
 
 use super::console::Console;
@@ -90,9 +91,9 @@ fn text(advice: &Advice, folder: &Path) -> String {
         text.push('\n');
     }
     let all = &advice.federation;
-    let interval = all.interval.map_or(String::new(), |[low, high]| format!(" [{low:+.4}, {high:+.4}]"));
+    let interval = all.interval.map_or(String::new(), |[low, high]| format!(" [{}, {}]", difference(low), difference(high)));
     let metric = advice.clients.first().map_or("", |client| &client.metric);
-    text += &format!("\nAll together: {}, {:+.4}{interval} ({metric}, {} splits)\n", all.advice, all.gain, advice.splits);
+    text += &format!("\nAll together: {}, {}{interval} ({metric}, {} splits)\n", all.advice, difference(all.gain), advice.splits);
     advice.notes.iter().for_each(|note| text += &format!("Note: {note}\n"));
     text += &format!("Answer: {}\n", folder.join("advice.html").display());
     if let Some(bundle) = advice.clients.iter().find_map(|client| client.bundle.as_ref()) {
@@ -102,14 +103,14 @@ fn text(advice: &Advice, folder: &Path) -> String {
 }
 
 fn line(client: &ClientAdvice) -> [String; 8] {
-    let interval = client.interval.map_or("none".to_owned(), |[low, high]| format!("{low:+.4} to {high:+.4}"));
+    let interval = client.interval.map_or("none".to_owned(), |[low, high]| format!("{} to {}", difference(low), difference(high)));
     let with = client.with.iter().filter(|partner| partner.client != client.client).take(2);
     let with = with.map(|partner| format!("{} {:.0} %", partner.client, partner.weight * 100.0)).collect::<Vec<_>>().join(", ");
     [
         client.client.clone(),
         client.rows.to_string(),
         client.advice.to_owned(),
-        format!("{:+.4}", client.gain),
+        difference(client.gain),
         interval,
         client.offer.clone(),
         with,

@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use motet::Error;
 use motet::check::Check;
 use motet::config::Document;
 use motet::records::{ReadError, Records, Verification, names, verify};
-use motet::{Error, Simulation};
 use serde_json::json;
 
 use super::console::Console;
@@ -41,7 +41,7 @@ impl CheckArgs {
         }
         let experiment = self.how.experiment(Document::read(&self.experiment)?, console)?;
         let file = experiment.document.file.clone();
-        let check = Check::of(&Simulation::on(experiment, self.how.pool())?)?;
+        let check = Check::of(experiment, self.how.pool())?;
         console.result(&check, || check.to_string());
         let folder = self.how.out.as_deref().filter(|out| out.exists()).unwrap_or(Path::new("."));
         match check.misfit(folder) {

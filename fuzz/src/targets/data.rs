@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use motet::core::Batch;
-use motet::problems::{DataSummary, Folders, Problem, ProblemConfig};
+use motet::core::{Batch, Seed};
+use motet::problems::{DataSummary, Folders, Material, Place, Problem, ProblemConfig};
 use serde_json::{Value, json};
 
-use super::folder::{Part, Wrap, corpus, with_input};
+use super::folder::{Part, Wrap, corpus, replaced, with_input};
 use crate::forms::{Feature, array, fedjax, gzip, idx, map, npy, pickled, png, proto, texts, tff, zipped};
+use crate::plain::{self, Compare, Found, Opinion};
 use crate::target::{Met, Reach, Target};
 
 /// A source and the files it reads: the first byte of an input says which of them is damaged.
@@ -16,6 +17,8 @@ pub(super) struct Form {
     problem: Value,
     parts: Vec<Part>,
     words: &'static [&'static str],
+    /// The plain reader of the form, where there is one.
+    plain: Option<Compare>,
 }
 
 /// Every form that is read.
@@ -25,7 +28,7 @@ pub(super) fn forms() -> Vec<Form> {
 
 impl Clone for Form {
     fn clone(&self) -> Self {
-        Self { name: self.name, problem: self.problem.clone(), parts: self.parts.clone(), words: self.words }
+        Self { name: self.name, problem: self.problem.clone(), parts: self.parts.clone(), words: self.words, plain: self.plain }
     }
 }
 
@@ -36,7 +39,12 @@ impl Form {
             problem,
             parts,
             words: &["0", "-1", "nan", "inf", "1e300", "\n", ",", "\t", ";", "\"", "\0", "\u{feff}", "1,5", "2020-01-01"],
+            plain: None,
         }
+    }
+
+    fn compared(self, plain: Compare) -> Self {
+        Self { plain: Some(plain), ..self }
     }
 
     fn knowing(self, words: &'static [&'static str]) -> Self {
@@ -65,18 +73,21 @@ fn numbers() -> Vec<Form> {
     let packed = |name, path, pack: Wrap| Form::new(name, libsvm(path), vec![Part::plain(path, pack(ROWS.as_bytes()))]);
     let list = json!({"files": [{"name": "other.svm", "bytes": 3, "sha256": "0".repeat(64)}]}).to_string();
     vec![
-        Form::new("libsvm", libsvm("a.svm"), vec![Part::plain("a.svm", ROWS), Part::plain("motet-import.json", list)]),
+        Form::new("libsvm", libsvm("a.svm"), vec![Part::plain("a.svm", ROWS), Part::plain("motet-import.json", list)])
+            .compared(plain::libsvm),
         packed("libsvm-gz", "a.svm.gz", gzip),
         Form::new(
             "libsvm-numbers",
             of(json!({"kind": "libsvm", "path": "a.svm", "labels": "numbers", "features": 9}), json!({"kind": "ridge", "l2": 0.1})),
             vec![Part::plain("a.svm", ROWS.replace("-1", "2.5"))],
-        ),
+        )
+        .compared(plain::libsvm),
         Form::new(
             "npz",
             by_client(json!({"kind": "npz", "path": "a.npz"}), softmax()),
             vec![Part { name: "a.npz", bytes: array_of_numpy(), wrap: in_npz }, Part::plain("b.npz", in_npz(&array_of_numpy()))],
-        ),
+        )
+        .compared(plain::npy),
         Form::new(
             "npz-archive",
             by_client(json!({"kind": "npz", "path": "b.npz"}), softmax()),
@@ -113,15 +124,18 @@ fn tables() -> Vec<Form> {
     let patient =
         "63.0,1.0,1.0,145.0,233.0,1.0,2.0,150.0,0.0,2.3,3.0,0.0,6.0,0\n67.0,1.0,4.0,160.0,286.0,0.0,2.0,108.0,1.0,1.5,2.0,?,3.0,2\n";
     vec![
-        Form::new("table-csv", table("t.csv", json!({})), vec![Part::plain("t.csv", text)]),
-        Form::new("table-tsv", table("t.tsv", json!({"categories": ["when"]})), vec![Part::plain("t.tsv", text.replace(',', "\t"))]),
-        Form::new("table-european", table("t.csv", json!({})), vec![Part::plain("t.csv", european)]),
-        Form::new("table-utf16", table("t.csv", json!({"encoding": "utf-16"})), vec![Part::plain("t.csv", wide)]),
+        Form::new("table-csv", table("t.csv", json!({})), vec![Part::plain("t.csv", text)]).compared(plain::table),
+        Form::new("table-tsv", table("t.tsv", json!({"categories": ["when"]})), vec![Part::plain("t.tsv", text.replace(',', "\t"))])
+            .compared(plain::table),
+        Form::new("table-european", table("t.csv", json!({})), vec![Part::plain("t.csv", european)]).compared(plain::table),
+        Form::new("table-utf16", table("t.csv", json!({"encoding": "utf-16"})), vec![Part::plain("t.csv", wide)])
+            .compared(plain::table_utf16),
         Form::new(
             "table-latin1",
             table("t.csv", json!({"encoding": "latin-1"})),
             vec![Part::plain("t.csv", text.replace("red", "gr\u{fc}n").chars().map(|c| c as u8).collect::<Vec<_>>())],
-        ),
+        )
+        .compared(plain::table_latin1),
         Form::new(
             "heart-disease",
             by_client(json!({"kind": "heart-disease", "hospitals": ["a", "b"]}), json!({"kind": "logistic", "l2": 0.1})),
@@ -141,13 +155,14 @@ fn pictures() -> Vec<Form> {
     let cifar = |path: &str| of(json!({"kind": "cifar", "path": path}), json!({"kind": "mlp", "sizes": [2]}));
     let omniglot = json!({"source": {"kind": "omniglot", "paths": ["o.zip"], "side": 4}, "model": {"kind": "mlp", "sizes": [2]}});
     vec![
-        Form::new("idx", of(json!({"kind": "idx", "path": ""}), softmax()), vec![images(), labels()]),
+        Form::new("idx", of(json!({"kind": "idx", "path": ""}), softmax()), vec![images(), labels()]).compared(plain::idx),
         Form::new(
             "idx-writers",
             by_client(json!({"kind": "idx", "path": "", "writers": true}), softmax()),
             vec![images(), labels(), Part::plain("qmnist-train-labels-idx2-int", writers)],
-        ),
-        Form::new("cifar-binary", cifar("c"), vec![Part::plain("c/data_batch_1.bin", binary.clone())]),
+        )
+        .compared(plain::idx),
+        Form::new("cifar-binary", cifar("c"), vec![Part::plain("c/data_batch_1.bin", binary.clone())]).compared(plain::cifar),
         Form::new("cifar-python", cifar("c"), vec![Part::plain("c/data_batch_1", python.clone())]),
         Form::new("cifar-tar", cifar("c.tar"), vec![Part { name: "c.tar", bytes: python, wrap: in_tar }]),
         Form::new("cifar-archive", cifar("c.tar"), vec![Part::plain("c.tar", in_tar(&binary))]),
@@ -214,7 +229,7 @@ fn exchange() -> Vec<Form> {
         Form::new("tff-file", tff_of(softmax()), vec![Part::plain("t.sqlite", in_tff(&digit))]),
         Form::new("fedjax-arrays", tff_of(softmax()), vec![Part { name: "t.sqlite", bytes: arrays, wrap: in_fedjax }]),
         Form::new("fedjax-texts", tff_of(snippet_model.clone()), vec![Part { name: "t.sqlite", bytes: snippets, wrap: in_fedjax }]),
-        Form::new("leaf-numbers", leaf(softmax()), vec![Part::plain("l.json", numbers)]),
+        Form::new("leaf-numbers", leaf(softmax()), vec![Part::plain("l.json", numbers)]).compared(plain::leaf),
         Form::new(
             "leaf-text",
             leaf(snippet_model),
@@ -355,10 +370,30 @@ impl Target for Form {
                 return Met::Taken;
             }
             match Problem::build_from(&config, &folders, 0) {
-                Ok(problem) => judged(&problem),
+                Ok(problem) => {
+                    let opinion = self.opinion(&config, &folders, input);
+                    assert!(!matches!(opinion, Opinion::Different(_)), "a plain reader reads something else: {opinion:?}");
+                    judged(&problem)
+                }
                 Err(error) => Met::of(Err::<(), _>(error)),
             }
         })
+    }
+}
+
+impl Form {
+    /// What the plain reader of the form thinks of what we make of files that were taken, one of which is in the input.
+    fn opinion(&self, config: &ProblemConfig, folders: &Folders, input: &[u8]) -> Opinion {
+        let Some(compare) = self.plain else { return Opinion::None };
+        let mut files: Vec<Vec<u8>> = self.parts.iter().map(|part| part.bytes.clone()).collect();
+        let (at, bytes) = replaced(&self.parts, input);
+        files[at] = bytes.to_vec();
+        match config.source.load(&Place { folders, seed: Seed(config.seed_of(0)) }) {
+            Ok(Material::Examples { dataset, .. }) => compare(&files, &Found { dataset: &dataset, fields: &[] }),
+            Ok(Material::Table { dataset, fields, .. }) => compare(&files, &Found { dataset: &dataset, fields: &fields }),
+            Ok(_) => Opinion::None,
+            Err(error) => Opinion::Different(format!("it was read once, and not again: {error}")),
+        }
     }
 }
 
@@ -369,4 +404,32 @@ fn judged(problem: &Problem) -> Met {
         assert!(loss.is_finite(), "client {client} has a loss of {loss} where it begins");
     }
     Met::Taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a form's plain reader thinks of `shown`, where its files are as `written` says.
+    fn thinks(form: &Form, written: &[u8], shown: &[u8]) -> Opinion {
+        let config: ProblemConfig = serde_json::from_value(form.problem.clone()).unwrap();
+        with_input(form.name, &form.parts, written, |folder| {
+            form.opinion(&config, &Folders::new(PathBuf::from("nowhere"), Some(folder.to_path_buf())), shown)
+        })
+    }
+
+    #[test]
+    fn plain_readers_agree_on_sound_files_and_notice_other_numbers() {
+        let compared: Vec<Form> = forms().into_iter().filter(|form| form.plain.is_some()).collect();
+        assert!(compared.len() >= 11);
+        for form in compared {
+            let sound = corpus(&form.parts).swap_remove(0);
+            assert_eq!(thinks(&form, &sound, &sound), Opinion::Same, "{}", form.name);
+            // The last digit becomes another one, or the last pixel.
+            let mut other = sound.clone();
+            let at = (other.len() - 12..other.len()).rev().find(|&at| other[at].is_ascii_digit()).unwrap_or(other.len() - 1);
+            other[at] ^= 1;
+            assert!(matches!(thinks(&form, &sound, &other), Opinion::Different(_)), "{}: byte {at}", form.name);
+        }
+    }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use motet::core::Outcome;
+use motet::core::{Outcome, Seed};
+use motet::problems::{Folders, Place, ProblemError};
 use motet::report::claims;
 use motet::runtime::Pool;
 use motet::{Catalogue, Document, Experiment, InMemory, Simulation, bundled};
@@ -136,7 +137,7 @@ impl Target for Experiments {
             Ok(experiment) => experiment,
             Err(error) => return Met::of(Err::<(), _>(error)),
         };
-        let little = asks_for_little(&experiment.resolved());
+        let little = asks_for_little(&experiment.resolved()) && makes_its_data(&experiment);
         if !little && reach == Reach::Quick {
             return Met::Taken;
         }
@@ -166,32 +167,22 @@ impl Target for Experiments {
     }
 }
 
-/// Sources that make their data. Real files, where they are there, take as long as they are large, whatever an experiment says.
-const GENERATORS: [&str; 14] = [
-    "curvatures",
-    "gaussian-classes",
-    "lrs",
-    "mean-estimation",
-    "q2",
-    "q2s",
-    "q3",
-    "quadratics",
-    "sine",
-    "synthetic",
-    "synthetic-images",
-    "synthetic-posts",
-    "synthetic-tags",
-    "synthetic-text",
-];
+/// Do its sources make their data? Real files, where they are there, take as long as they are large, whatever an experiment says.
+fn makes_its_data(experiment: &Experiment) -> bool {
+    let nowhere = Folders::new("nowhere".into(), None);
+    experiment.problems.iter().all(|problem| {
+        let place = Place { folders: &nowhere, seed: Seed(problem.config.seed_of(experiment.seeds[0])) };
+        // Whatever else is wrong with a source is told when its problem is built.
+        !matches!(problem.config.source.load(&place), Err(ProblemError::MissingFile { .. }))
+    })
+}
 
 /// Is it a matter of a moment? Judged by the whole numbers in it, most of which are sizes.
 fn asks_for_little(resolved: &Value) -> bool {
     let product = |part: &str| sizes(&resolved[part]).into_iter().fold(1.0, |product: f64, size| product * size.max(1.0));
     let (problem, method) = (product("problem"), product("method"));
-    let made = |problem: &Value| problem["source"]["kind"].as_str().is_some_and(|kind| GENERATORS.contains(&kind));
-    let all_made = resolved["problem"].as_array().map_or_else(|| made(&resolved["problem"]), |problems| problems.iter().all(made));
     let runs = resolved["seeds"].as_array().map_or(1, Vec::len) * resolved["method"].as_array().map_or(1, Vec::len);
-    all_made && problem <= 1e6 && method <= 1e9 && runs <= 24 && resolved["problem"].as_array().is_none_or(|problems| problems.len() <= 3)
+    problem <= 1e6 && method <= 1e9 && runs <= 24 && resolved["problem"].as_array().is_none_or(|problems| problems.len() <= 3)
 }
 
 /// The whole numbers of a value, but for seeds and limits that are seldom reached.

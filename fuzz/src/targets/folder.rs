@@ -34,9 +34,14 @@ pub(super) fn corpus(parts: &[Part]) -> Vec<Vec<u8>> {
     parts.iter().enumerate().map(|(k, part)| [&[k as u8][..], &part.bytes].concat()).collect()
 }
 
+/// Which file an input replaces, and by what.
+pub(super) fn replaced<'a>(parts: &[Part], input: &'a [u8]) -> (usize, &'a [u8]) {
+    input.split_first().map_or((0, input), |(at, bytes)| (*at as usize % parts.len(), bytes))
+}
+
 /// Works in a folder with these files, the one that the input's first byte names replaced by the rest of it.
 pub(super) fn with_input<T>(name: &str, parts: &[Part], input: &[u8], work: impl FnOnce(&Path) -> T) -> T {
-    let (at, bytes) = input.split_first().map_or((0, input), |(at, bytes)| (*at as usize % parts.len(), bytes));
+    let (at, bytes) = replaced(parts, input);
     let write = |folder: &Path, part: &Part, bytes: &[u8]| {
         let path = folder.join(part.name);
         fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a temporary folder can be written");

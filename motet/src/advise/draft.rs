@@ -96,6 +96,13 @@ impl Draft {
                 clients[k], rows[k]
             )));
         }
+        let mut notes = problem.census.notes.clone();
+        let knows_one = |k: &usize| problem.census.clients[*k].labels.iter().filter(|count| **count > 0).count() == 1;
+        notes.extend(
+            (0..clients.len()).filter(|k| data.classes.is_some() && knows_one(k)).map(|k| {
+                format!("all rows of {} are of one class: they cannot show what joining does for telling classes apart", clients[k])
+            }),
+        );
         let smoothness = problem.shards.iter().filter_map(|shard| shard.train.constants().smoothness).fold(1e-9, f64::max);
         Ok(Self {
             text: Self::written(data, kind, 1.0 / smoothness),
@@ -107,7 +114,7 @@ impl Draft {
                 bytes: 0,
                 sha256: String::new(),
             }),
-            notes: problem.census.notes.clone(),
+            notes,
         })
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use motet_core::Outcome;
 use motet_records::{Records, RunCard};
+use motet_report::difference;
 use motet_report::verdict::{self, Contender, Design, Estimate, Score, Study, judge};
 use serde_json::{Map, Value};
 
@@ -323,10 +324,16 @@ fn word(advice: verdict::Advice) -> &'static str {
 
 fn why(advice: &str, found: &verdict::ClientVerdict, offer: &str, draft: &Draft, draws: usize) -> String {
     let metric = draft.metric;
-    let interval = found.gain.interval.map_or("no interval".to_owned(), |[low, high]| format!("95 % interval {low:+.4} to {high:+.4}"));
+    let interval = found
+        .gain
+        .interval
+        .map_or("no interval".to_owned(), |[low, high]| format!("95 % interval {} to {}", difference(low), difference(high)));
     let numbers = format!(
-        "{metric} on test rows {:.4} alone, {:.4} joined, gain {:+.4}, {interval}, {draws} split(s)",
-        found.alone, found.joined, found.gain.mean
+        "{metric} on test rows {:.4} alone, {:.4} joined, gain {}, {interval}, {draws} split{}",
+        found.alone,
+        found.joined,
+        difference(found.gain.mean),
+        if draws == 1 { "" } else { "s" }
     );
     match advice {
         "join" => format!("Joining pays, mostly by {offer}: {numbers}."),

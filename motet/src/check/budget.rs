@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use motet_core::{Memo, PerClient};
+use motet_core::PerClient;
 use motet_runtime::Pool;
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ impl Trade {
         entry: &MethodEntry,
         experiment: &Experiment,
         built: &Built,
-        (solves, memo): &(Arc<Solves>, Arc<Memo>),
+        solves: &Solves,
         pool: &Arc<Pool>,
     ) -> Result<Option<Self>, Error> {
         let Some(alpha) = entry.method.alpha() else { return Ok(None) };
@@ -45,7 +45,7 @@ impl Trade {
         rounds.extend(rule.map(|r| r.rounds));
         rounds.sort_unstable();
         rounds.dedup();
-        let locals = Locals::find(entry, built, memo, pool)?;
+        let locals = Locals::find(entry, built, pool)?;
         if !solves.are_all_made() {
             return Ok(None);
         }

@@ -6,13 +6,14 @@ mod local_updates;
 mod preflight;
 mod solves;
 
+use std::cell::RefCell;
 use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use motet_core::{AfterRound, Direction, Memo, Outcome, Plan, Promise, Rhythm, Seed, TrainError, Wire};
+use motet_core::{AfterRound, Direction, Outcome, Plan, Promise, Rhythm, Seed, TrainError, Wire};
 use motet_methods::parts::budget::steps_enough;
 use motet_records::ProblemCard;
 use motet_runtime::Pool;
@@ -24,11 +25,11 @@ use self::budget::Trade;
 use self::local_updates::LocalUpdates;
 use self::preflight::{Needs, Scales, Seen};
 use self::solves::{Solved, Solves};
-use crate::config::StoreSection;
+use crate::config::{Experiment, StoreSection};
 use crate::error::Error;
 use crate::estimates::Estimates;
 use crate::method::AnyMethod;
-use crate::session::{AnyCheckpointer, AnyRunState, Ended, Ground, States};
+use crate::session::{AnyCheckpointer, AnyRunState, Ended, States};
 use crate::simulate::{Built, Simulation};
 
 /// Rounds of the trial behind the estimates, unless they take longer than we wait: then it ends with the round under way.
@@ -51,6 +52,15 @@ struct Estimate {
     needs: Needs,
     /// Why the trial did not get to its end, if it did not.
     trouble: Option<Trouble>,
+}
+
+impl Estimate {
+    /// Of a method whose α a budget decides, where finding it takes longer than we wait: what depends on α is not known.
+    fn without_alpha(self) -> Self {
+        let reason = format!("what the budget affords is not known: it takes local solves of more than {:.0} s", PATIENCE.as_secs_f64());
+        let trouble = self.trouble.or(Some(Trouble { reason, fatal: false }));
+        Self { promise: None, rounds_to: None, budget: None, trouble, ..self }
+    }
 }
 
 /// A trial that went wrong.
@@ -104,29 +114,39 @@ struct Total {
 
 impl Check {
     /// Resolves values, finds constants and predictions, and tries a few rounds of each method.
-    pub fn of(simulation: &Simulation) -> Result<Self, Error> {
+    pub fn of(experiment: Experiment, pool: Arc<Pool>) -> Result<Self, Error> {
+        let (solves, clock) = (RefCell::new(vec![]), Arc::default());
+        let simulation = Simulation::solving_with(experiment, pool, &|problem| {
+            let (of_one, memo) = Solves::new(problem.start.clone(), Arc::clone(&clock));
+            solves.borrow_mut().push(of_one);
+            memo
+        })?;
+        let (simulation, solves) = (&simulation, solves.into_inner());
+        // What a budget affords is found while the runs are planned: from stand-ins it would be wrong.
+        let budget_is_known: Vec<bool> = solves.iter().map(|of_one| of_one.are_all_made()).collect();
         let (experiment, pool) = (simulation.experiment(), simulation.pool());
         let manifest = simulation.manifest();
         let claims = motet_report::claims::check(&experiment.claims.0, &manifest, &[]);
         claims.map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })?;
-        let solves: Vec<_> = simulation.problems().iter().map(|built| Solves::new(built.problem.start.clone())).collect();
         let mut methods = vec![];
         for (card, planned) in manifest.runs.iter().zip(simulation.runs()) {
             if card.seed == experiment.seeds[0] && simulation.is_result(planned) {
                 let (entry, built) = (simulation.entry(planned), &simulation.problems()[card.problem]);
                 let budget = Trade::of(entry, experiment, built, &solves[card.problem], pool)?;
-                let (memo, rounds, store) = (&solves[card.problem].1, experiment.run.rounds, experiment.run.store);
-                let trial = Trial { built, memo, pool, label: &card.label, rounds, store };
+                let (rounds, store) = (experiment.run.rounds, experiment.run.store);
+                let trial = Trial { built, pool, label: &card.label, rounds, store };
                 let unsuited = |reason| Error::Unsuited { file: experiment.document.file.clone(), key: entry.key.clone(), reason };
                 let estimated = Estimates::of(entry, built, pool).map_err(unsuited)?;
-                methods.push(Estimate { budget, estimated, ..trial.of(&entry.method)? });
+                let estimate = Estimate { budget, estimated, ..trial.of(&entry.method)? };
+                let is_known = entry.budget.is_none() || budget_is_known[card.problem];
+                methods.push(if is_known { estimate } else { estimate.without_alpha() });
             }
         }
         let counts = manifest.problems.iter().map(|card| card.clients);
         let seconds = methods.iter().map(|e| e.seconds).sum::<f64>() * experiment.seeds.len() as f64;
         Ok(Self {
             experiment: experiment.resolved(),
-            solves: solves.iter().zip(counts).map(|((solves, _), clients)| solves.solved(clients)).collect(),
+            solves: solves.iter().zip(counts).map(|(solves, clients)| solves.solved(clients)).collect(),
             problems: manifest.problems,
             methods,
             acceleration: acceleration::accelerations(simulation),
@@ -191,7 +211,6 @@ impl Patience {
 
 struct Trial<'a> {
     built: &'a Built,
-    memo: &'a Arc<Memo>,
     pool: &'a Arc<Pool>,
     label: &'a str,
     rounds: u64,
@@ -206,7 +225,6 @@ impl Trial<'_> {
         let run = |rounds: u64| {
             let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(rounds, Seed(0)) };
             let ground = self.built.ground(self.pool, Seed(0), States::Sized(Arc::clone(&scales) as _));
-            let ground = Ground { memo: Arc::clone(self.memo), ..ground };
             let session = Arc::clone(method).on(ground).map_err(|source| Error::Write { path: self.label.into(), source })?;
             let began = Instant::now();
             let session = session.train(&plan, &mut Vec::new(), &mut Patience(began));

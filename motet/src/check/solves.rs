@@ -1,19 +1,26 @@
 //! Local solves of a trial: as many as we wait for, and stand-ins for the rest, since a round takes as long with either.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use motet_core::{Archive, ClientId, Memo, Vector, Work};
 use serde::Serialize;
 
 use super::PATIENCE;
 
+/// Solves of all problems together end after this.
+const PATIENCE_FOR_ALL: Duration = Duration::from_secs(30);
+
+/// When the first solve on any problem began.
+pub(super) type Clock = Arc<OnceLock<Instant>>;
+
 /// Solves while there is time, and says how many there were.
 pub(super) struct Solves {
     /// What stands in for a solve: where it would begin.
     start: Vector,
-    /// When the first solve began.
+    /// When the first solve began, on this problem and on any.
     began: OnceLock<Instant>,
+    first: Clock,
     seen: Mutex<Seen>,
 }
 
@@ -37,8 +44,8 @@ pub(crate) struct Solved {
 
 impl Solves {
     /// These, and a memo that asks them.
-    pub(super) fn new(start: Vector) -> (Arc<Self>, Arc<Memo>) {
-        let solves = Arc::new(Self { start, began: OnceLock::new(), seen: Mutex::default() });
+    pub(super) fn new(start: Vector, first: Clock) -> (Arc<Self>, Arc<Memo>) {
+        let solves = Arc::new(Self { start, began: OnceLock::new(), first, seen: Mutex::default() });
         let memo = Arc::new(Memo::default());
         memo.archive(|| Arc::clone(&solves) as _);
         (solves, memo)
@@ -66,7 +73,9 @@ impl Solves {
 
 impl Archive for Solves {
     fn get(&self, _: ClientId, _: u64) -> Option<(Vector, Work)> {
-        self.began.get_or_init(Instant::now);
+        let now = Instant::now();
+        self.began.get_or_init(|| now);
+        self.first.get_or_init(|| now);
         let late = self.is_enough();
         self.seen().stand_ins += u64::from(late);
         late.then(|| (self.start.clone(), Work::default()))
@@ -85,7 +94,8 @@ impl Archive for Solves {
     }
 
     fn is_enough(&self) -> bool {
-        self.began.get().is_some_and(|began| began.elapsed() > PATIENCE)
+        let is_over = |began: &OnceLock<Instant>, patience| began.get().is_some_and(|began| began.elapsed() > patience);
+        is_over(&self.began, PATIENCE) || is_over(&self.first, PATIENCE_FOR_ALL)
     }
 }
 
@@ -103,18 +113,16 @@ impl Solved {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn begun(ago: Duration) -> Solves {
         let began = Instant::now().checked_sub(ago).unwrap();
-        Solves { start: Vector::from(vec![0.5]), began: began.into(), seen: Mutex::default() }
+        Solves { start: Vector::from(vec![0.5]), began: began.into(), first: Clock::default(), seen: Mutex::default() }
     }
 
     #[test]
     fn solves_are_made_while_there_is_time_and_then_stood_in_for() {
-        let (solves, _memo) = Solves::new(Vector::from(vec![0.5]));
+        let (solves, _memo) = Solves::new(Vector::from(vec![0.5]), Clock::default());
         assert!(solves.get(ClientId(0), 1).is_none() && solves.solved(3).is_none());
         solves.put(ClientId(0), 1, &Vector::from(vec![2.0]), Work::default());
         let all = solves.solved(1).unwrap();
@@ -136,5 +144,7 @@ mod tests {
         assert_eq!((solved.made, solved.left), (0, Some((3, None))));
         assert!(solved.line().contains("not one was made in 5 s"), "{}", solved.line());
         assert!(!late.are_all_made());
+        let long_ago = Instant::now().checked_sub(2 * PATIENCE_FOR_ALL).unwrap();
+        assert!(Solves { first: Arc::new(long_ago.into()), ..begun(Duration::ZERO) }.is_enough(), "other problems took all the time");
     }
 }

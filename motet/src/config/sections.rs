@@ -142,6 +142,9 @@ impl RunSection {
 pub struct ReportSection {
     /// Rows and summary as CSV too?
     pub csv: bool,
+    /// Rows as event files of TensorBoard too?
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tensorboard: bool,
     /// Metric → name → value: drawn across the pictures of that metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub marks: BTreeMap<String, BTreeMap<String, f64>>,

@@ -40,6 +40,7 @@ const RECORDS: &[&str] = &[
     "figures",
     "rows.csv",
     "summary.csv",
+    "tensorboard",
     names::MANIFEST,
 ];
 

@@ -5,8 +5,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
+<<<<<<< HEAD
 use motet_core::{ClientId, Roster};
 use motet_problems::{Problem, ProblemConfig, ProblemError};
+=======
+use motet_core::{ClientId, Memo, Roster};
+use motet_problems::Problem;
+>>>>>>> main
 use motet_runtime::Pool;
 
 use super::{Built, MOST_CLIENTS, Planned, Role};
@@ -34,8 +39,13 @@ pub(super) struct Plans<'a> {
 pub(super) type Build<'a> = dyn Fn(&ProblemConfig, u64) -> Result<Problem, ProblemError> + 'a;
 
 impl<'a> Plans<'a> {
+<<<<<<< HEAD
     /// `build` makes the problem of a draw.
     pub(super) fn make(experiment: &'a Experiment, pool: &'a Arc<Pool>, build: &Build<'_>) -> Result<Self, Error> {
+=======
+    /// `memo`: where the local solves of a problem are kept.
+    pub(super) fn make(experiment: &'a Experiment, pool: &'a Arc<Pool>, memo: &dyn Fn(&Problem) -> Arc<Memo>) -> Result<Self, Error> {
+>>>>>>> main
         let empty = (vec![], vec![], vec![], vec![], BTreeMap::new());
         let (problems, entries, runs, tunings, places) = empty;
         let mut plans = Self { experiment, pool, problems, entries, runs, tunings, places };
@@ -46,7 +56,7 @@ impl<'a> Plans<'a> {
                     let problem =
                         build(&config.config, seed).map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?;
                     place.insert(plans.problems.len());
-                    plans.problems.push(Built { problem, memo: Arc::default(), optima: RefCell::default() });
+                    plans.problems.push(Built { memo: memo(&problem), problem, optima: RefCell::default() });
                 }
             }
             for method in 0..experiment.methods.len() {
@@ -161,7 +171,7 @@ impl<'a> Plans<'a> {
         let mut entry = entry.clone();
         if let Some(rule) = &entry.budget {
             let key = format!("{}.alpha.budget", entry.key);
-            let alpha = Locals::find(&entry, built, &built.memo, self.pool)?.afford(rule).map_err(|reason| self.unsuited(&key, reason))?;
+            let alpha = Locals::find(&entry, built, self.pool)?.afford(rule).map_err(|reason| self.unsuited(&key, reason))?;
             let method = entry.method.with_alpha(alpha);
             entry.method = method.ok_or_else(|| self.unsuited(&key, format!("{} mixes no models", entry.kind())))?;
         }

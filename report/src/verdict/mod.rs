@@ -71,5 +71,5 @@ pub(crate) fn of(comparison: &crate::Comparison<'_>) -> Vec<Verdict> {
 
 /// As `summary.json` keeps them.
 pub fn written(verdicts: &[Verdict]) -> Vec<serde_json::Value> {
-    verdicts.iter().map(|verdict| serde_json::to_value(verdict).unwrap_or_default()).collect()
+    verdicts.iter().map(|verdict| serde_json::to_value(verdict).expect("a verdict is names and numbers, which JSON has")).collect()
 }

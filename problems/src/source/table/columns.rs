@@ -36,6 +36,9 @@ enum Raw {
     Typed(Column),
 }
 
+/// Names of columns and clients that a message lists at most.
+const SHOWN: usize = 40;
+
 /// A column without gaps.
 enum Full {
     Words(Vec<String>),
@@ -134,7 +137,9 @@ impl Sheet {
         }
         let stays: Vec<bool> = keys.iter().map(|&key| counts[key as usize] >= least).collect();
         if !stays.contains(&true) {
-            let wanted = format!("of {} clients none has so many rows", names.len());
+            let shown = few.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = if few.len() > SHOWN { ", …" } else { "" };
+            let wanted = format!("no client has so many rows; those of {client} have fewer: {shown}{more}");
             return Err(ProblemError::Value { key: "source.least_rows", value: least.to_string(), wanted });
         }
         self.columns.iter_mut().for_each(|column| column.keep(&stays));
@@ -146,7 +151,6 @@ impl Sheet {
     /// Takes a column out.
     fn take(&mut self, key: &'static str, name: &str) -> Result<Raw, ProblemError> {
         let Some(at) = self.names.iter().position(|n| n == name) else {
-            const SHOWN: usize = 40;
             let shown = self.names.iter().take(SHOWN).map(|n| format!("`{}`", shown(n.as_bytes()))).collect::<Vec<_>>().join(", ");
             let wanted = format!("the columns are {shown}{}", if self.names.len() > SHOWN { ", …" } else { "" });
             return Err(ProblemError::Value { key, value: format!("{name:?}"), wanted });
