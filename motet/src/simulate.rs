@@ -105,10 +105,13 @@ impl Simulation {
 
     /// The same, on the threads of a pool.
     pub fn on(experiment: Experiment, pool: Arc<Pool>) -> Result<Self, Error> {
-<<<<<<< HEAD
-        let build = |config: &ProblemConfig, seed| Problem::build(config, &experiment.document.folder, seed);
-        let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool, &build)?;
-        Ok(Self { limit: experiment.run.store.limit() / 2, experiment, problems, entries, runs, tunings, pool, elsewhere: None })
+        Self::solving_with(experiment, pool, &|_| Arc::default())
+    }
+
+    /// The same, with a memo for the local solves of each problem.
+    pub(crate) fn solving_with(experiment: Experiment, pool: Arc<Pool>, memo: &dyn Fn(&Problem) -> Arc<Memo>) -> Result<Self, Error> {
+        let folder = experiment.document.folder.clone();
+        Self::planned(experiment, pool, &|config, seed| Problem::build(config, &folder, seed), memo)
     }
 
     /// The same with clients of these names on other machines; their data are never here. They are reached through what
@@ -118,22 +121,20 @@ impl Simulation {
         clients: &[String],
         reached: impl FnOnce(&Self) -> Result<E, Error>,
     ) -> Result<Self, Error> {
-        let pool = Arc::new(Pool::new(1));
         let build = |config: &ProblemConfig, seed| Problem::elsewhere(config, clients, seed);
-        let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool, &build)?;
-        let mut simulation =
-            Self { limit: experiment.run.store.limit() / 2, experiment, problems, entries, runs, tunings, pool, elsewhere: None };
+        let mut simulation = Self::planned(experiment, Arc::new(Pool::new(1)), &build, &|_| Arc::default())?;
         simulation.elsewhere = Some(Box::new(reached(&simulation)?));
         Ok(simulation)
-=======
-        Self::solving_with(experiment, pool, &|_| Arc::default())
     }
 
-    /// The same, with a memo for the local solves of each problem.
-    pub(crate) fn solving_with(experiment: Experiment, pool: Arc<Pool>, memo: &dyn Fn(&Problem) -> Arc<Memo>) -> Result<Self, Error> {
-        let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool, memo)?;
-        Ok(Self { limit: experiment.run.store.limit() / 2, experiment, problems, entries, runs, tunings, pool })
->>>>>>> main
+    fn planned(
+        experiment: Experiment,
+        pool: Arc<Pool>,
+        build: &plan::Build<'_>,
+        memo: &dyn Fn(&Problem) -> Arc<Memo>,
+    ) -> Result<Self, Error> {
+        let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool, build, memo)?;
+        Ok(Self { limit: experiment.run.store.limit() / 2, experiment, problems, entries, runs, tunings, pool, elsewhere: None })
     }
 
     /// What was asked for.

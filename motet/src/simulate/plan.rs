@@ -5,13 +5,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-<<<<<<< HEAD
-use motet_core::{ClientId, Roster};
-use motet_problems::{Problem, ProblemConfig, ProblemError};
-=======
 use motet_core::{ClientId, Memo, Roster};
-use motet_problems::Problem;
->>>>>>> main
+use motet_problems::{Problem, ProblemConfig, ProblemError};
 use motet_runtime::Pool;
 
 use super::{Built, MOST_CLIENTS, Planned, Role};
@@ -39,13 +34,13 @@ pub(super) struct Plans<'a> {
 pub(super) type Build<'a> = dyn Fn(&ProblemConfig, u64) -> Result<Problem, ProblemError> + 'a;
 
 impl<'a> Plans<'a> {
-<<<<<<< HEAD
-    /// `build` makes the problem of a draw.
-    pub(super) fn make(experiment: &'a Experiment, pool: &'a Arc<Pool>, build: &Build<'_>) -> Result<Self, Error> {
-=======
-    /// `memo`: where the local solves of a problem are kept.
-    pub(super) fn make(experiment: &'a Experiment, pool: &'a Arc<Pool>, memo: &dyn Fn(&Problem) -> Arc<Memo>) -> Result<Self, Error> {
->>>>>>> main
+    /// `build` makes the problem of a draw; `memo`: where the local solves of a problem are kept.
+    pub(super) fn make(
+        experiment: &'a Experiment,
+        pool: &'a Arc<Pool>,
+        build: &Build<'_>,
+        memo: &dyn Fn(&Problem) -> Arc<Memo>,
+    ) -> Result<Self, Error> {
         let empty = (vec![], vec![], vec![], vec![], BTreeMap::new());
         let (problems, entries, runs, tunings, places) = empty;
         let mut plans = Self { experiment, pool, problems, entries, runs, tunings, places };
