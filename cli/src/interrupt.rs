@@ -20,6 +20,14 @@ pub(crate) fn listen() {
     }
 }
 
+/// Signals that come to all ranks of a job are for rank 0, which tells the others when to leave.
+pub(crate) fn leave_to_rank_0() {
+    for signal in [SIGINT, SIGTERM] {
+        // Where it cannot be arranged the signal ends this rank, and with it the job.
+        let _ = register(signal, Arc::clone(&ASKED));
+    }
+}
+
 /// Was a stop asked for?
 pub(crate) fn requested() -> bool {
     ASKED.load(Ordering::Relaxed)

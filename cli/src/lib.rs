@@ -20,6 +20,7 @@
 struct Library;
 
 mod interrupt;
+mod job;
 mod progress;
 mod verb;
 
@@ -28,6 +29,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use job::Job;
 use motet::{Catalogue, Error};
 use verb::{
     AdviseArgs, BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, JoinArgs, ListArgs, PredictArgs, ReportArgs, ReproduceArgs,
@@ -94,8 +96,23 @@ pub fn main_of<I: IntoIterator<Item = S>, S: Into<OsString> + Clone>(catalogue: 
 }
 
 fn run(cli: &Cli, catalogue: &Catalogue) -> Result<bool, Error> {
-    let console = Console { format: cli.format, quiet: cli.quiet, catalogue };
-    match &cli.verb {
+    let job = Job::join();
+    let console = Console { format: cli.format, quiet: cli.quiet, catalogue, job: job.as_ref() };
+    let Some(job) = &job else { return execute(&cli.verb, console) };
+    if !job.leads() {
+        return match &cli.verb {
+            Verb::Run(args) => args.serve(job, console),
+            // Other commands are rank 0's alone.
+            _ => job.serve(None),
+        };
+    }
+    let done = execute(&cli.verb, console);
+    job.over();
+    done
+}
+
+fn execute(verb: &Verb, console: Console<'_>) -> Result<bool, Error> {
+    match verb {
         Verb::Run(args) => args.execute(console),
         Verb::Demo(args) => args.execute(console),
         Verb::Reproduce(args) => args.execute(console),

@@ -16,6 +16,7 @@ mod fleets;
 mod header;
 mod late;
 mod network;
+mod ranks;
 mod reads;
 mod reduced;
 mod resume;
@@ -35,6 +36,7 @@ pub use fleets::{AskingTwiceIsAskingOnce, EqualOnAllFleets, SurvivesLoss};
 pub use header::{Uncited, uncited_lines};
 pub use late::LateAsksChangeNothing;
 pub use network::EqualOverTheNetwork;
+pub use ranks::{EqualOnAnyNumberOfRanks, a_rank_survives_nonsense};
 pub use reads::reads_as_its_card_says;
 pub use reduced::SumsElsewhere;
 pub use resume::GoesOnFromEveryRound;
@@ -76,6 +78,7 @@ pub fn everywhere<A: Study>(check: &impl Check, method: &Arc<A>) -> Result<(), B
 pub fn examine<A: Study + Clone>(method: &A) -> Result<(), Broken> {
     let method = Arc::new(method.clone());
     everywhere(&EqualOnAllFleets, &method)?;
+    everywhere(&EqualOnAnyNumberOfRanks, &method)?;
     everywhere(&AskingTwiceIsAskingOnce, &method)?;
     everywhere(&LateAsksChangeNothing, &method)?;
     everywhere(&EqualOverTheNetwork, &method)?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Host, Memo, Outcome, Plan, Population, Rhythm, Roster, Row, Seed, Shard, Study};
+use motet_core::{ClientId, Host, Memo, Outcome, Plan, Population, Rhythm, Roster, Row, Seed, Shard, StoreError, Study};
 use motet_runtime::{Inline, Memory};
 
 use crate::trial::Traces;
@@ -80,8 +80,8 @@ impl Population for AllButLast {
     fn roster(&self) -> Roster {
         Roster::Counted(self.0.len() as u32 - 1)
     }
-    fn shard(&self, client: ClientId) -> Cow<'_, Shard> {
-        Cow::Borrowed(&self.0[client.0 as usize])
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
+        Ok(Cow::Borrowed(&self.0[client.0 as usize]))
     }
 }
 

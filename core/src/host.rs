@@ -58,8 +58,8 @@ pub trait Evaluator: Send + Sync {
 pub trait Population: Send + Sync {
     /// Who there is.
     fn roster(&self) -> Roster;
-    /// One client's data.
-    fn shard(&self, client: ClientId) -> Cow<'_, Shard>;
+    /// One client's data; an error if they are read when they are asked for and cannot be had.
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError>;
 }
 
 /// Clients 0..n, all in memory.
@@ -67,8 +67,8 @@ impl Population for Vec<Shard> {
     fn roster(&self) -> Roster {
         Roster::Counted(self.len() as u32)
     }
-    fn shard(&self, client: ClientId) -> Cow<'_, Shard> {
-        Cow::Borrowed(&self[client.0 as usize])
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
+        Ok(Cow::Borrowed(&self[client.0 as usize]))
     }
 }
 
@@ -242,7 +242,7 @@ impl<A: Algorithm> Host<A> {
         (heard, floor): (Option<Slot>, Option<Slot>),
         ask: &A::Ask,
     ) -> Result<Result<Answer<A::Reply>, Silence>, StoreError> {
-        let shard = self.population.shard(id);
+        let shard = self.population.shard(id)?;
         if Self::stateless(&shard) {
             return Ok(Ok(self.answer_afresh(id, &shard, slot, heard, ask)));
         }
@@ -322,6 +322,17 @@ impl<A: Algorithm> Host<A> {
         Ok(())
     }
 
+    /// Was a large state seen, of which only one version is kept between rounds?
+    pub fn keeps_large_states(&self) -> bool {
+        self.large.load(Memory::Relaxed)
+    }
+
+    /// Can any copy of this host serve a client, since it keeps neither states nor local solves?
+    pub fn serves_anywhere(&self, id: ClientId) -> Result<bool, StoreError> {
+        let shard = self.population.shard(id)?;
+        Ok(Self::stateless(&shard) && self.algorithm.deploys(id).share() == 1.0)
+    }
+
     /// These clients are about to be asked or scored, in this order.
     pub fn expect(&self, clients: &[ClientId]) {
         if size_of::<A::Client>() > 0 {
@@ -345,7 +356,7 @@ impl<A: Algorithm> Host<A> {
         reference: Option<&Vector>,
         look: ProbeRequest,
     ) -> Result<Option<Score>, StoreError> {
-        let shard = self.population.shard(id);
+        let shard = self.population.shard(id)?;
         let kept = match self.store.read(id)? {
             Some(kept) => kept,
             None => self.enter(id, &shard),
@@ -360,7 +371,7 @@ impl<A: Algorithm> Host<A> {
             deployed.model(&self.algorithm, state, x, &mut site)
         };
         let (mut model, best) = (personal(shared), reference.map(&mut personal));
-        let picked = if look.pick { self.picked(id, &shard, shared, buffers.as_ref()) } else { None };
+        let picked = if look.pick { self.picked(id, &shard, shared, buffers.as_ref())? } else { None };
         if let Some((_, mixture)) = &picked {
             model = mixture.clone();
         }
@@ -402,23 +413,23 @@ impl<A: Algorithm> Host<A> {
     }
 
     /// αᵢ that is best on the client's validation data, and αᵢ x + (1 − αᵢ) xᵢ*. Without such data the client keeps its own.
-    fn picked(&self, id: ClientId, shard: &Shard, shared: &Vector, buffers: Option<&Vector>) -> Option<(f64, Vector)> {
-        let evaluator = shard.validation_evaluator.as_deref().filter(|evaluator| evaluator.examples() > 0)?;
-        let anchor = self.anchor(id);
+    fn picked(&self, id: ClientId, shard: &Shard, shared: &Vector, buffers: Option<&Vector>) -> Result<Option<(f64, Vector)>, StoreError> {
+        let Some(evaluator) = shard.validation_evaluator.as_deref().filter(|evaluator| evaluator.examples() > 0) else { return Ok(None) };
+        let anchor = self.anchor(id)?;
         let loss = |alpha: f64| {
             let metrics = evaluator.metrics(&Vector::mix(alpha, shared, &anchor), buffers);
             metrics.iter().find(|(name, _)| *name == "loss").map_or(f64::NAN, |(_, value)| *value)
         };
         let alpha = pick(loss);
-        Some((alpha, Vector::mix(alpha, shared, &anchor)))
+        Ok(Some((alpha, Vector::mix(alpha, shared, &anchor))))
     }
 
     /// xᵢ* as the method sees it, for the reference optimum.
-    pub fn anchor(&self, id: ClientId) -> Vector {
-        let shard = self.population.shard(id);
+    pub fn anchor(&self, id: ClientId) -> Result<Vector, StoreError> {
+        let shard = self.population.shard(id)?;
         let mut buffers = None;
         let mut site = self.site(id, &shard, self.seed.fixed(id, Purpose::Entry), &mut buffers, None);
-        self.algorithm.deploys(id).anchor(&self.algorithm, &mut site)
+        Ok(self.algorithm.deploys(id).anchor(&self.algorithm, &mut site))
     }
 
     fn enter(&self, id: ClientId, shard: &Shard) -> ClientVersions<A::Client> {

@@ -16,7 +16,7 @@ pub trait Store<S>: Send + Sync {
     fn expect(&self, _clients: &[ClientId]) {}
 }
 
-/// State could not be fetched or kept.
+/// A client's state, or its data, could not be fetched or kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("state of client {client}: {reason}")]
 pub struct StoreError {

@@ -1,5 +1,6 @@
 //! What the clients' pure local models say about a budget of rounds (FLIX Theorems 1 and 2).
 
+use std::io;
 use std::sync::Arc;
 
 use motet_core::{Constants, Fraction, PerClient, Seed, Vector};
@@ -27,7 +28,8 @@ impl Locals {
         }
         let unkept = |source| Error::Write { path: entry.key.clone().into(), source };
         let session = Arc::clone(&entry.method).on(built.ground(pool, Seed(0), States::NEW)).map_err(unkept)?;
-        let anchors = session.anchors(vec![true; constants.len()]).into_iter().flatten().collect();
+        let anchors = session.anchors(vec![true; constants.len()]).map_err(|e| unkept(io::Error::other(e)))?;
+        let anchors = anchors.into_iter().flatten().collect();
         Ok(Self { constants, anchors })
     }
 

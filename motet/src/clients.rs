@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use motet_core::{Batch, ClientId, Objective, Population, Roster, Shard, Vector};
+use motet_core::{Batch, ClientId, Objective, Population, Roster, Shard, StoreError, Vector};
 use motet_problems::Problem;
 
 use crate::run::RunError;
@@ -41,9 +41,10 @@ impl Clients {
         if let Some(start) = &self.start {
             return Ok((population, start.clone()));
         }
-        let first = population.shard(ClientId(0)).train.start();
+        let unread = |error: StoreError| RunError::Clients(error.to_string());
+        let first = population.shard(ClientId(0)).map_err(unread)?.train.start();
         for k in 1..self.count().unwrap_or(0) {
-            let shard = population.shard(ClientId(k));
+            let shard = population.shard(ClientId(k)).map_err(unread)?;
             let (dim, precision) = (shard.train.dim(), shard.train.precision());
             if dim != first.len() || precision != first.precision() {
                 return Err(RunError::Clients(format!(

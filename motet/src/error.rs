@@ -76,6 +76,14 @@ pub enum Error {
         /// The error underneath.
         source: TrainError,
     },
+    /// Another rank of the job cannot go on.
+    #[error("rank {rank}: {reason}")]
+    Rank {
+        /// Which one.
+        rank: usize,
+        /// The reason, in words for people.
+        reason: String,
+    },
     /// Somebody stopped it; not an error, but not an end either.
     #[error("{what}{}", folder.as_ref().map_or(String::new(), |folder| format!("; go on with: motet run --resume {}", folder.display())))]
     Interrupted {
@@ -107,7 +115,7 @@ impl Error {
     /// 2: the input is wrong; 1: a run failed.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Write { .. } | Error::Run { .. } | Error::Interrupted { .. } | Error::Report(_) => 1,
+            Error::Write { .. } | Error::Run { .. } | Error::Rank { .. } | Error::Interrupted { .. } | Error::Report(_) => 1,
             _ => 2,
         }
     }

@@ -126,7 +126,7 @@ impl<'a> Ground<'a> {
             None => Catalogue::standard().read_method("flix", &json!({ "alpha": 1.0 })).map_err(|_| "flix cannot be read".to_owned())?,
         };
         let session = solver.on(built.ground(pool, Seed(0), States::NEW)).map_err(|e| e.to_string())?;
-        let optima: Vec<Vector> = session.anchors(vec![true; losses.len()]).into_iter().flatten().collect();
+        let optima: Vec<Vector> = session.anchors(vec![true; losses.len()]).map_err(|e| e.to_string())?.into_iter().flatten().collect();
         if optima.is_empty() || optima.len() != losses.len() {
             return Err("an estimate needs the local optimum of every client".into());
         }

@@ -60,8 +60,9 @@ mod catalogue;
 pub mod check;
 mod client_states;
 mod clients;
+pub mod cluster;
 pub mod config;
-mod crew;
+
 mod error;
 mod estimates;
 mod method;
@@ -77,6 +78,7 @@ mod simulate;
 pub mod study;
 mod timed;
 mod tuning;
+mod whereabouts;
 
 pub use catalogue::{Catalogue, Entered, Misread};
 pub use clients::{Clients, Function};

@@ -18,9 +18,15 @@ impl Built {
         };
         let facts = Facts::new(&smoothness, &convexity, self.problem.start.len());
         let Some((session, best)) = found else { return Ok(method.promise(&facts)) };
-        let anchors = || session.anchors(vec![true; smoothness.len()]).into_iter().flatten().collect();
         // A theorem asks for numbers; that they could not be had is told when it has got its answer.
         let failed = RefCell::new(None);
+        let anchors = || {
+            let found = session.anchors(vec![true; smoothness.len()]).unwrap_or_else(|error| {
+                failed.borrow_mut().get_or_insert(error);
+                vec![]
+            });
+            found.into_iter().flatten().collect()
+        };
         let gradient2 = |client: u32, x: &Vector| {
             let found = session.gradient2(ClientId(client), x);
             found.unwrap_or_else(|error| {

@@ -14,12 +14,12 @@ use motet_core::{
 use motet_link::{Consent, FolderKeep, HostWork, Mark, Remote, Work};
 use motet_methods::Method;
 use motet_problems::Problem;
-use motet_runtime::{Byzantine, Deployed, Pool, Threads};
+use motet_runtime::{Byzantine, Crew, Deployed, Homes, Keeps, Pool, Ranks, Team, serve};
 
-use crate::client_states::ClientStates;
-use crate::crew::Crew;
+use crate::client_states::{ClientStates, Quarters, joined};
 use crate::resume::Saved;
 use crate::timed::Timed;
+use crate::whereabouts::Whereabouts;
 
 /// What a run stands on.
 pub struct Ground<'a> {
@@ -30,6 +30,9 @@ pub struct Ground<'a> {
     pub(crate) states: States<'a>,
     /// Do clients lie and devices fail, as the problem says?
     pub(crate) disturbed: bool,
+    /// The ranks that clients are spread over, and where they live on them.
+    pub(crate) crew: Option<Arc<dyn Crew>>,
+    pub(crate) homes: Homes,
     /// The clients, where they are on other machines.
     pub(crate) remote: Option<Remote>,
 }
@@ -81,7 +84,7 @@ pub trait Session {
     fn next_round(&self) -> u64;
 
     /// xᵢ* of the clients that `wanted` marks, on all threads.
-    fn anchors(&self, wanted: Vec<bool>) -> Vec<Option<Vector>>;
+    fn anchors(&self, wanted: Vec<bool>) -> Result<Vec<Option<Vector>>, StoreError>;
 
     /// |αᵢ ∇fᵢ(Tᵢ(x))|²; NaN if the client no longer has the state that was last heard of.
     fn gradient2(&self, client: ClientId, x: &Vector) -> Result<f64, StoreError>;
@@ -99,6 +102,9 @@ pub trait Session {
 
     /// Time that is spent on measuring, so far.
     fn probing(&self) -> Rc<Cell<Duration>>;
+
+    /// Serves the clients of this rank until rank 0 says that the run is over.
+    fn serve(self: Box<Self>) -> Result<(), Abort>;
 }
 
 /// A session whose rounds are over.
@@ -148,11 +154,11 @@ pub trait AnyRunState {
     /// Makes the client states as durable as they can be: the number of that version, and what finds them again.
     fn commit(&self) -> io::Result<(u64, Vec<u8>)>;
     /// Versions before this one are needed no more.
-    fn release(&self, oldest: u64);
+    fn release(&self, oldest: u64) -> io::Result<()>;
 }
 
-/// Threads or agents, and around them liars, devices and a clock for measuring.
-type Carriers<M> = Timed<Deployed<Byzantine<Crew<M>>>>;
+/// Threads, ranks or agents, and around them liars, devices and a clock for measuring.
+type Carriers<M> = Timed<Deployed<Byzantine<Whereabouts<M>>>>;
 
 /// The shell around one method.
 pub(crate) struct Live<M: Method> {
@@ -163,22 +169,27 @@ pub(crate) struct Live<M: Method> {
     pool: Arc<Pool>,
     now: RunState<M>,
     heard_before: Vec<LastReplies>,
+    crew: Option<Arc<dyn Crew>>,
+    team: Option<Arc<Team<M>>>,
 }
 
 impl<M: Method> Live<M> {
     pub(crate) fn open(method: Arc<M>, ground: Ground<'_>) -> io::Result<Self> {
-        let Ground { problem, memo, pool, seed, states, disturbed, remote } = ground;
+        let Ground { problem, memo, pool, seed, states, disturbed, crew, homes, remote } = ground;
+        let rank = crew.as_ref().map_or(0, |crew| crew.rank());
+        let quarters = Quarters { rank, homes: &homes };
         let mut now = RunState::before(&*method, problem.start.clone());
         let mut heard_before = vec![];
         let (states, store) = match states {
             States::Sized(sizes) => {
-                let states = ClientStates::found(&[], None, u64::MAX)?;
+                let states = ClientStates::found(&[], None, u64::MAX, &quarters)?;
                 let store: Arc<dyn Store<_>> = Arc::new(Sized { inner: states.store(), sizes });
                 (states, store)
             }
             States::Durable { folder, limit, saved } => {
-                let states = ClientStates::found(saved, folder, limit)?;
-                for moment in saved.iter().rev() {
+                let states = ClientStates::found(saved, folder, limit, &quarters)?;
+                // Only the server has it.
+                for moment in saved.iter().rev().filter(|_| rank == 0) {
                     now = RunState::decode(&mut Reader::new(&moment.moment)).map_err(|e| io::Error::other(e.to_string()))?;
                     heard_before.push(now.account.heard.clone());
                 }
@@ -189,9 +200,14 @@ impl<M: Method> Live<M> {
         let population = Arc::clone(&problem.population) as Arc<dyn Population>;
         let host = Host::new(Arc::clone(&method), population, store, memo, seed);
         let (liars, devices) = if disturbed { (problem.liars, problem.devices) } else { (None, None) };
-        let honest = remote.map_or_else(|| Crew::Here(Threads::new(host.clone(), Arc::clone(&pool))), Crew::Away);
+        let honest = match &crew {
+            Some(crew) if rank == 0 => Ranks::new(host.clone(), Arc::clone(&pool), Arc::clone(crew), homes),
+            _ => Ranks::alone(host.clone(), Arc::clone(&pool)),
+        };
+        let team = honest.team();
+        let honest = remote.map_or(Whereabouts::Here(honest), Whereabouts::Away);
         let fleet = Timed { inner: Deployed::new(Byzantine::new(honest, liars, seed), devices, seed), probing: Rc::default() };
-        Ok(Self { method, host, fleet, states, pool, now, heard_before })
+        Ok(Self { method, host, fleet, states, pool, now, crew, team, heard_before })
     }
 }
 
@@ -200,17 +216,34 @@ impl<M: Method> Session for Live<M> {
         self.now.next
     }
 
-    fn anchors(&self, wanted: Vec<bool>) -> Vec<Option<Vector>> {
-        let mut anchors = vec![None; wanted.len()];
+    fn anchors(&self, wanted: Vec<bool>) -> Result<Vec<Option<Vector>>, StoreError> {
+        let (mut anchors, mut failed) = (vec![None; wanted.len()], None);
+        if let Some(team) = &self.team {
+            let ids: Vec<ClientId> = (0..wanted.len()).filter(|&k| wanted[k]).map(|k| ClientId(k as u32)).collect();
+            let found = team.anchors(&ids).map_err(store_error)?;
+            ids.iter().zip(found).for_each(|(id, anchor)| anchors[id.0 as usize] = Some(anchor));
+            return Ok(anchors);
+        }
         let host = self.host.clone();
-        let solve = move |k: usize| wanted[k].then(|| host.anchor(ClientId(k as u32)));
-        self.pool.scatter(anchors.len(), solve, |k, anchor| anchors[k] = anchor);
-        anchors
+        let solve = move |k: usize| wanted[k].then(|| host.anchor(ClientId(k as u32))).transpose();
+        self.pool.scatter(anchors.len(), solve, |k, anchor| match anchor {
+            Ok(anchor) => anchors[k] = anchor,
+            Err(error) => failed = failed.take().or(Some(error)),
+        });
+        failed.map_or(Ok(anchors), Err)
     }
 
     fn gradient2(&self, client: ClientId, x: &Vector) -> Result<f64, StoreError> {
         let look = ProbeRequest { gradient: true, ..ProbeRequest::default() };
-        let score = self.host.score(client, self.now.account.heard.of(client), 0, x, None, look)?;
+        let heard = &self.now.account.heard;
+        let mut score = None;
+        match &self.team {
+            Some(team) => {
+                let probe = Probe { round: 0, to: &[client], shared: &|_| x, heard, look, reference: None };
+                team.probe(&probe, &mut |_, found| score = Some(found)).map_err(store_error)?;
+            }
+            None => score = self.host.score(client, heard.of(client), 0, x, None, look)?,
+        }
         Ok(score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2()))
     }
 
@@ -224,14 +257,19 @@ impl<M: Method> Session for Live<M> {
         sink: &mut dyn Sink,
         checkpoints: &mut dyn AnyCheckpointer,
     ) -> Result<Box<dyn TrainedSession>, TrainError> {
-        let Self { method, mut fleet, states, now, .. } = *self;
-        let mut keeper = Erased::<M> { to: checkpoints, states: &states };
+        let Self { method, mut fleet, states, now, team, .. } = *self;
+        let mut keeper = Erased::<M> { to: checkpoints, states: &states, team: team.as_deref() };
         let trained = train_from(&*method, now, plan, &mut fleet, sink, &mut keeper)?;
         Ok(Box::new(Over { method, fleet, trained }))
     }
 
     fn probing(&self) -> Rc<Cell<Duration>> {
         Rc::clone(&self.fleet.probing)
+    }
+
+    fn serve(self: Box<Self>) -> Result<(), Abort> {
+        let Self { host, pool, states, crew, .. } = *self;
+        crew.map_or(Ok(()), |crew| serve(&host, &pool, &*crew, &states))
     }
 }
 
@@ -271,15 +309,16 @@ impl<M: Method> TrainedSession for Over<M> {
 struct Erased<'a, M: Method> {
     to: &'a mut dyn AnyCheckpointer,
     states: &'a ClientStates<ClientVersions<M::Client>>,
+    team: Option<&'a Team<M>>,
 }
 
 impl<M: Method> Checkpointer<M> for Erased<'_, M> {
     fn after(&mut self, moment: &RunState<M>) -> io::Result<AfterRound> {
-        self.to.after(&Saveable { moment, states: self.states })
+        self.to.after(&Saveable { moment, states: self.states, team: self.team })
     }
 
     fn end(&mut self, moment: &RunState<M>) -> io::Result<()> {
-        self.to.end(&Saveable { moment, states: self.states })
+        self.to.end(&Saveable { moment, states: self.states, team: self.team })
     }
 }
 
@@ -287,6 +326,7 @@ impl<M: Method> Checkpointer<M> for Erased<'_, M> {
 struct Saveable<'a, M: Method> {
     moment: &'a RunState<M>,
     states: &'a ClientStates<ClientVersions<M::Client>>,
+    team: Option<&'a Team<M>>,
 }
 
 impl<M: Method> AnyRunState for Saveable<'_, M> {
@@ -305,11 +345,29 @@ impl<M: Method> AnyRunState for Saveable<'_, M> {
     }
 
     fn commit(&self) -> io::Result<(u64, Vec<u8>)> {
-        self.states.commit().map_err(io::Error::other)
+        let (generation, own) = self.states.commit().map_err(io::Error::other)?;
+        let mut parts = vec![own];
+        if let Some(team) = self.team {
+            for (other, part) in team.commit().map_err(io::Error::other)? {
+                // All ranks commit together, and so have the same number.
+                debug_assert_eq!(other, generation);
+                parts.push(part);
+            }
+        }
+        Ok((generation, joined(parts)))
     }
 
-    fn release(&self, oldest: u64) {
+    fn release(&self, oldest: u64) -> io::Result<()> {
         self.states.release(oldest);
+        self.team.map_or(Ok(()), |team| team.release(oldest)).map_err(io::Error::other)
+    }
+}
+
+/// A rank that is gone, as whoever waits for a client's data sees it.
+fn store_error(abort: Abort) -> StoreError {
+    match abort {
+        Abort::Store(error) => error,
+        other => StoreError { client: 0, reason: other.to_string() },
     }
 }
 

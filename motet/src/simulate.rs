@@ -7,15 +7,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use motet_core::{ClientId, Fraction, LastReplies, Memo, ModelShape, PerClient, Plan, Reference, Roster, Seed};
+use motet_core::{ClientId, Fraction, LastReplies, Memo, ModelShape, PerClient, Plan, Reference, Roster, Seed, Wire};
 use motet_link::Remote;
 use motet_problems::{Problem, ProblemConfig};
 use motet_records::{ClientRow, EventKind, Format, Manifest, OptimumCard, Records, RunCard, Summary, Trial, Utc, names};
 use motet_report::claims::judge;
 use motet_report::{cautions, render, render_as, tensorboard, verdict};
-use motet_runtime::{Pool, Solves};
+use motet_runtime::{Crew, Homes, Pool, Solves};
 use serde_json::{Map, Value};
 
+use crate::cluster::{Opening, gone};
 use crate::config::{Experiment, MethodEntry, StoreSection};
 use crate::error::Error;
 use crate::method::AnyMethod;
@@ -81,6 +82,8 @@ pub struct Simulation {
     entries: Vec<MethodEntry>,
     runs: Vec<Planned>,
     tunings: Vec<Trials>,
+    /// The ranks that clients are spread over, if there are several.
+    crew: Option<Arc<dyn Crew>>,
     /// Where the clients are, if not here.
     elsewhere: Option<Box<dyn Elsewhere>>,
 }
@@ -134,7 +137,40 @@ impl Simulation {
         memo: &dyn Fn(&Problem) -> Arc<Memo>,
     ) -> Result<Self, Error> {
         let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool, build, memo)?;
-        Ok(Self { limit: experiment.run.store.limit() / 2, experiment, problems, entries, runs, tunings, pool, elsewhere: None })
+        Ok(Self {
+            limit: experiment.run.store.limit() / 2,
+            experiment,
+            problems,
+            entries,
+            runs,
+            tunings,
+            pool,
+            crew: None,
+            elsewhere: None,
+        })
+    }
+
+    /// The same, with clients spread over the ranks of a crew, of which this is rank 0; the others must [`serve`](Self::serve) the same
+    /// experiment. They are dismissed when it has run.
+    pub fn spread_over(self, crew: Arc<dyn Crew>) -> Self {
+        Self { crew: Some(crew).filter(|crew| crew.size() > 1), ..self }
+    }
+
+    pub(crate) fn entries(&self) -> &[MethodEntry] {
+        &self.entries
+    }
+
+    /// Bytes of client states that may stay in the memory of a rank.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Lets the other ranks go.
+    fn dismiss(&self) -> Result<(), Error> {
+        let Some(crew) = &self.crew else { return Ok(()) };
+        let mut message = vec![];
+        Opening::default().encode(&mut message);
+        crew.broadcast(&mut message).map_err(gone)
     }
 
     /// What was asked for.
@@ -307,7 +343,9 @@ impl Simulation {
     /// The same, watched by an observer, who can also stop it.
     pub fn run_observed(&self, recorder: &mut dyn Recorder, observer: &dyn Observer) -> Result<Records, Error> {
         let experiment = &self.experiment;
-        let mut records = self.execute(recorder, observer)?;
+        let executed = self.execute(recorder, observer);
+        self.dismiss()?;
+        let mut records = executed?;
         if let Some(mut summary) = records.summary.take() {
             records.summary = Some(summary.clone());
             let named = [(experiment.name.clone(), records)];
@@ -424,7 +462,17 @@ impl Built {
     /// What a run of some method stands on here, without liars and devices.
     pub(crate) fn ground<'a>(&'a self, pool: &Arc<Pool>, seed: Seed, states: States<'a>) -> Ground<'a> {
         let (memo, pool) = (Arc::clone(&self.memo), Arc::clone(pool));
-        Ground { problem: &self.problem, memo, pool, seed, states, disturbed: false, remote: None }
+        Ground {
+            problem: &self.problem,
+            memo,
+            pool,
+            seed,
+            states,
+            disturbed: false,
+            crew: None,
+            homes: Homes::new(1, vec![]),
+            remote: None,
+        }
     }
 
     /// The clients that are scored one by one at the end: those that are probed, but nobody of a population without end.

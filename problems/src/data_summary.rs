@@ -4,6 +4,7 @@ use motet_core::Shard;
 use serde::Serialize;
 
 use crate::dataset::{Dataset, TableColumns, Targets};
+use crate::error::ProblemError;
 use crate::holdout::Parts;
 
 /// The clients of a problem in numbers.
@@ -16,7 +17,8 @@ pub struct DataSummary {
     /// Those who never train.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<ClientSummary>,
-    /// Examples of all clients by class or tag; empty if targets are numbers.
+    /// Examples of all clients by class or tag; empty if targets are numbers, and zeros where clients are made when they are asked
+    /// for, so that nobody has counted.
     pub labels: Vec<u64>,
     /// What each class is called; empty if the source knows no names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -55,23 +57,46 @@ impl DataSummary {
     pub(crate) fn take(clients: &[Parts], unseen: usize, data: &Dataset, left_out: usize) -> Self {
         let mut clients: Vec<ClientSummary> = clients.iter().map(|parts| ClientSummary::count(parts, data)).collect();
         let unseen = clients.split_off(clients.len() - unseen);
+        let summary = Self {
+            features: data.features.cols() as u64,
+            clients,
+            unseen,
+            labels: Vec::new(),
+            classes: data.class_names.clone(),
+            columns: data.columns.clone(),
+            heterogeneity: None,
+            left_out: left_out as u64,
+            notes: data.notes.clone(),
+        };
+        summary.with_labels()
+    }
+
+    /// The same, with the labels of all clients together.
+    fn with_labels(self) -> Self {
+        let clients = &self.clients;
         let classes = clients.first().map_or(0, |client| client.labels.len());
         let labels: Vec<u64> = (0..classes).map(|class| clients.iter().map(|client| client.labels[class]).sum()).collect();
         let heterogeneity = (classes > 0).then(|| {
             let distances = clients.iter().map(|client| total_variation(&client.labels, &labels));
             distances.sum::<f64>() / clients.len() as f64
         });
-        Self {
-            features: data.features.cols() as u64,
-            clients,
-            unseen,
-            labels,
-            classes: data.class_names.clone(),
-            columns: data.columns.clone(),
-            heterogeneity,
-            left_out: left_out as u64,
-            notes: data.notes.clone(),
-        }
+        Self { labels, heterogeneity, ..self }
+    }
+
+    /// Who has what, of clients that are looked at one after another.
+    pub(crate) fn counted(
+        outline: &Dataset,
+        clients: impl Iterator<Item = Result<(Dataset, Parts), ProblemError>>,
+    ) -> Result<Self, ProblemError> {
+        let each = clients.map(|client| client.map(|(own, parts)| ClientSummary::count(&parts, &own)));
+        let clients = each.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { clients, ..Self::take(&[], 0, outline, 0) }.with_labels())
+    }
+
+    /// Columns and classes of clients of whom nobody was looked at.
+    pub(crate) fn uncounted(outline: &Dataset) -> Self {
+        let classes = ClientSummary::count(&Parts::default(), outline).labels.len();
+        Self { labels: vec![0; classes], heterogeneity: None, ..Self::take(&[], 0, outline, 0) }
     }
 
     /// Clients that brought their own functions.

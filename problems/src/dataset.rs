@@ -178,6 +178,34 @@ impl Dataset {
         if usages.iter().all(|&lot| lot == Usage::Train) { self } else { self.with_usages(usages) }
     }
 
+    /// Makes room for so many more examples.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.features.reserve(rows);
+        match &mut self.targets {
+            Targets::Classes { labels, .. } => labels.reserve_exact(rows),
+            Targets::Numbers(numbers) => numbers.reserve_exact(rows),
+            Targets::Tags { starts, .. } => starts.reserve_exact(rows),
+        }
+    }
+
+    /// Another client's examples after one's own: of the same columns and the same kind of targets, and all for training.
+    ///
+    /// # Panics
+    /// If they are not.
+    pub(crate) fn append(&mut self, other: Dataset) {
+        self.features.append(other.features);
+        match (&mut self.targets, other.targets) {
+            (Targets::Classes { labels, .. }, Targets::Classes { labels: more, .. }) => labels.extend(more),
+            (Targets::Numbers(numbers), Targets::Numbers(more)) => numbers.extend(more),
+            (Targets::Tags { starts, tags, .. }, Targets::Tags { starts: more, tags: further, .. }) => {
+                let before = tags.len();
+                starts.extend(more.iter().skip(1).map(|start| before + start));
+                tags.extend(further);
+            }
+            _ => panic!("all clients of a source have targets of one kind"),
+        }
+    }
+
     /// What an example is meant for.
     pub fn usage(&self, row: u32) -> Usage {
         self.usages.as_ref().map_or(Usage::Train, |usages| usages[row as usize])

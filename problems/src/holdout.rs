@@ -44,22 +44,34 @@ pub struct Parts {
 impl Holdout {
     /// Cuts every client's rows. Shares round to the nearest number of examples.
     pub fn cut(&self, clients: Vec<Vec<u32>>, seed: Seed) -> Result<Vec<Parts>, ProblemError> {
+        self.check()?;
         clients.into_iter().enumerate().map(|(client, rows)| self.cut_one(client, rows, seed)).collect()
     }
 
-    /// Cuts the rows of the client of this number.
-    pub(crate) fn cut_one(&self, client: usize, rows: Vec<u32>, seed: Seed) -> Result<Parts, ProblemError> {
+    /// Refuses shares that leave nothing.
+    pub(crate) fn check(&self) -> Result<(), ProblemError> {
         if *self.validation + *self.test >= 1.0 {
             let value = format!("{{ validation = {}, test = {} }}", self.validation, self.test);
             return Err(ProblemError::Value { key: "holdout", value, wanted: "together they must be below 1".into() });
         }
-        let share = |of: f64| (of * rows.len() as f64).round() as usize;
+        Ok(())
+    }
+
+    /// How many of a client's examples are for validation, and how many for test.
+    pub(crate) fn sizes(&self, client: usize, examples: usize) -> Result<(usize, usize), ProblemError> {
+        let share = |of: f64| (of * examples as f64).round() as usize;
         let (validation, test) = (share(*self.validation), share(*self.test));
-        if validation + test == 0 && !rows.is_empty() {
-            return Ok(Parts { train: rows, ..Parts::default() });
+        if validation + test >= examples {
+            return Err(ProblemError::NothingToTrain { client, examples, validation, test });
         }
-        if validation + test >= rows.len() {
-            return Err(ProblemError::NothingToTrain { client, examples: rows.len(), validation, test });
+        Ok((validation, test))
+    }
+
+    /// Cuts one client's rows.
+    pub(crate) fn cut_one(&self, client: usize, rows: Vec<u32>, seed: Seed) -> Result<Parts, ProblemError> {
+        let (validation, test) = self.sizes(client, rows.len())?;
+        if validation + test == 0 {
+            return Ok(Parts { train: rows, ..Parts::default() });
         }
         // A shuffled list of marks, read along the rows: the order within each part stays.
         let mut marks: Vec<usize> = (0..rows.len()).collect();

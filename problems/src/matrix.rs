@@ -182,6 +182,31 @@ impl Matrix {
         }
     }
 
+    /// Makes room for so many more entries of a dense matrix; what is sparse grows by itself.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        match self {
+            Matrix::Dense(a) => a.values.reserve_exact(rows * a.cols),
+            Matrix::Single(a) => a.values.reserve_exact(rows * a.cols),
+            Matrix::Bytes(a) => a.values.reserve_exact(rows * a.cols),
+            Matrix::Sparse(a) => a.starts.reserve_exact(rows),
+        }
+    }
+
+    /// The rows of another matrix of the same kind and width, after one's own.
+    ///
+    /// # Panics
+    /// If the other is of another kind or width.
+    pub(crate) fn append(&mut self, other: Matrix) {
+        assert_eq!(self.cols(), other.cols(), "all rows are equally wide");
+        match (self, other) {
+            (Matrix::Dense(a), Matrix::Dense(b)) => a.values.extend(b.values),
+            (Matrix::Single(a), Matrix::Single(b)) => a.values.extend(b.values),
+            (Matrix::Bytes(a), Matrix::Bytes(b)) => a.values.extend(b.values),
+            (Matrix::Sparse(a), Matrix::Sparse(b)) => a.append(b),
+            _ => panic!("all clients of a source have matrices of one kind"),
+        }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {
@@ -289,6 +314,25 @@ impl Matrix {
 }
 
 impl Csr {
+    fn append(&mut self, other: Csr) {
+        let before = self.indices.len();
+        self.starts.extend(other.starts.iter().skip(1).map(|start| before + start));
+        // Ones are written out only where others are not all ones.
+        self.values = match (self.values.take(), other.values) {
+            (None, None) => None,
+            (mine, more) => {
+                let mut values = mine.unwrap_or_else(|| vec![1.0; before]);
+                values.extend(more.unwrap_or_else(|| vec![1.0; other.indices.len()]));
+                Some(values)
+            }
+        };
+        match (&mut self.indices, other.indices) {
+            (Indices::U16(a), Indices::U16(b)) => a.extend(b),
+            (Indices::U32(a), Indices::U32(b)) => a.extend(b),
+            _ => unreachable!("how wide indices are depends on the number of columns alone"),
+        }
+    }
+
     fn permuted(&self, order: &[u32]) -> Self {
         let ranges = || order.iter().map(|&r| self.starts[r as usize]..self.starts[r as usize + 1]);
         let mut starts = Vec::with_capacity(order.len() + 1);

@@ -1,10 +1,11 @@
 //! Source → split → hold-out → clients.
 
 use std::borrow::Cow;
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Population, Roster, Seed, Shard, Vector};
+use motet_core::{ClientId, Population, Roster, Seed, Shard, StoreError, Vector};
 use motet_records::{Input, ProblemCard};
 use motet_runtime::{ByzantineClients, Devices};
 
@@ -17,11 +18,13 @@ use crate::error::ProblemError;
 use crate::guard::FileLimit;
 use crate::holdout::Parts;
 use crate::identity::Identity;
+use crate::model::Fitted;
+use crate::on_demand::{ClientExamples, Holding, OnDemand, Roll, affordable_rows, gathered};
 use crate::prepare::{Field, Preparation};
 use crate::problem_config::ProblemConfig;
 use crate::schema::Schema;
 use crate::source::open::open;
-use crate::source::{Material, Place, Table};
+use crate::source::{Material, Place, Table, affordable_clients};
 use crate::split::{Natural, Split};
 use crate::weights::Weights;
 
@@ -54,6 +57,8 @@ pub struct Problem {
     pub preparation: Option<Arc<Preparation>>,
     /// About how much memory the data take.
     pub memory_bytes: u64,
+    /// Examples to train on, and to be judged on, of clients that are made when they are asked for.
+    on_demand: (u64, u64),
 }
 
 impl Problem {
@@ -81,6 +86,7 @@ impl Problem {
         census.heterogeneity = None;
         let start = model.fitted(Arc::new(Examples::new(blank)?), seed)?.start();
         Ok(Self {
+            on_demand: (0, 0),
             about: format!("{} participants with {} features, {}", clients.len(), schema.features(), model.card().name),
             shards: Arc::default(),
             population: Arc::new(Elsewhere { clients: clients.len() as u32 }),
@@ -117,12 +123,13 @@ impl Problem {
         let mut problem = match Stock::of(config, material, run)? {
             Stock::Functions { shards, start } => Self::of_functions(config, shards, start),
             Stock::Population { population, start } => Self::of_population(config, population, start),
+            Stock::Clients { roll, inputs } => Self::of_clients(config, roll, inputs, folders, Seed(config.seed_of(run))),
             Stock::Examples(dealt) => Self::of_examples(config, *dealt, folders, Seed(config.seed_of(run))),
         }?;
         if let Some(Weights::Vector(start)) = &config.weights {
             problem = problem.starting_at(start.clone())?;
         }
-        let clients = problem.shards.len();
+        let clients = if let Roster::Counted(clients) = problem.population.roster() { clients as usize } else { 0 };
         match config.byzantine {
             Some(liars) if liars.first as usize + liars.count as usize > clients => {
                 let value = format!("{{ first = {}, count = {} }}", liars.first, liars.count);
@@ -181,8 +188,9 @@ impl Problem {
                 Roster::Unbounded => 0,
             },
             dim: self.start.len() as u64,
-            examples: self.shards.iter().map(|shard| shard.train.samples() as u64).sum(),
-            tested: self.shards.iter().filter_map(|shard| shard.test_evaluator.as_ref()).map(|test| test.examples() as u64).sum(),
+            examples: self.on_demand.0 + self.shards.iter().map(|shard| shard.train.samples() as u64).sum::<u64>(),
+            tested: self.on_demand.1
+                + self.shards.iter().filter_map(|shard| shard.test_evaluator.as_ref()).map(|test| test.examples() as u64).sum::<u64>(),
             data: self.identity.data.clone(),
             people: self.identity.people.clone(),
             smoothness: range(constants.iter().map(|c| c.smoothness)),
@@ -213,6 +221,7 @@ impl Problem {
             devices: config.devices,
             preparation: None,
             memory_bytes,
+            on_demand: (0, 0),
         })
     }
 
@@ -240,6 +249,37 @@ impl Problem {
             devices: config.devices,
             preparation: None,
             memory_bytes: 0,
+            on_demand: (0, 0),
+        })
+    }
+
+    fn of_clients(config: &ProblemConfig, roll: Roll, mut inputs: Vec<Input>, folders: &Folders, seed: Seed) -> Result<Self, ProblemError> {
+        let kind = config.source.name();
+        let model = config.model.as_ref().ok_or(ProblemError::Missing { section: "model", kind })?;
+        let file = inputs.first().map_or_else(|| kind.to_string(), |input| format!("{} ({kind})", input.name));
+        let about = format!("{file}, clients made on demand, {}", model.card().name);
+        let (outline, on_demand) = (roll.outline(), roll.counts()?);
+        let census = DataSummary::uncounted(&outline);
+        // Everyone keeps its own: who has how many tells them apart.
+        let identity = Identity::of(&config.source, &inputs, seed, std::iter::once(roll.rows().collect()));
+        let mut fitted = model.fitted(Arc::new(Examples::new(outline)?), seed)?;
+        inputs.extend(begin(&mut fitted, config.weights.as_ref(), folders)?);
+        let start = fitted.start();
+        Ok(Self {
+            about,
+            shards: Arc::default(),
+            unseen: 0,
+            population: Arc::new(OnDemand::new(roll, fitted)),
+            start,
+            inputs,
+            census,
+            identity,
+            groups: vec![],
+            liars: config.byzantine,
+            devices: config.devices,
+            preparation: None,
+            memory_bytes: 0,
+            on_demand,
         })
     }
 
@@ -256,19 +296,7 @@ impl Problem {
         let identity = Identity::of(&config.source, &inputs, seed, dealt.owned());
         let (dataset, parts) = dealt.arranged();
         let mut fitted = model.fitted(Arc::new(Examples::new(dataset)?), seed)?;
-        match &config.weights {
-            Some(Weights::File(path)) if !path.as_os_str().is_empty() => {
-                let file = open(&folders.find(path)?, folders.limit)?;
-                Arc::get_mut(&mut fitted).expect("the model was just made").start_at(&file.text)?;
-                inputs.push(file.input);
-            }
-            Some(weights @ Weights::Bytes(bytes)) => {
-                Arc::get_mut(&mut fitted).expect("the model was just made").start_at(bytes)?;
-                inputs.extend(weights.input());
-            }
-            // A vector is no matter of the model: `starting_at` sees to it.
-            Some(Weights::File(_) | Weights::Vector(_)) | None => {}
-        }
+        inputs.extend(begin(&mut fitted, config.weights.as_ref(), folders)?);
         let start = fitted.start();
         let mut shards = clients(&*fitted, &parts);
         let unseen = shards.split_off(shards.len() - count);
@@ -287,7 +315,26 @@ impl Problem {
             devices: config.devices,
             preparation,
             memory_bytes,
+            on_demand: (0, 0),
         })
+    }
+}
+
+/// Lets a model that was just made start at these weights; what was read for it.
+fn begin(fitted: &mut Arc<dyn Fitted>, weights: Option<&Weights>, folders: &Folders) -> Result<Option<Input>, ProblemError> {
+    let fitted = Arc::get_mut(fitted).expect("the model was just made");
+    match weights {
+        Some(Weights::File(path)) if !path.as_os_str().is_empty() => {
+            let file = open(&folders.find(path)?, folders.limit)?;
+            fitted.start_at(&file.text)?;
+            Ok(Some(file.input))
+        }
+        Some(weights @ Weights::Bytes(bytes)) => {
+            fitted.start_at(bytes)?;
+            Ok(weights.input().ok())
+        }
+        // A vector is no matter of the model: `starting_at` sees to it.
+        Some(Weights::File(_) | Weights::Vector(_)) | None => Ok(None),
     }
 }
 
@@ -301,6 +348,7 @@ impl DataSummary {
     pub fn with_albums(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<(Self, Vec<Album>), ProblemError> {
         Ok(match Stock::gather(config, folders, run)? {
             Stock::Functions { shards, .. } => (DataSummary::of_functions(&shards), Vec::new()),
+            Stock::Clients { roll, .. } => (roll.summary()?, Vec::new()),
             Stock::Population { start, .. } => (DataSummary { features: start.len() as u64, ..DataSummary::of_functions(&[]) }, Vec::new()),
             Stock::Examples(dealt) => {
                 let mut census = dealt.census();
@@ -324,9 +372,9 @@ impl Population for Known {
     fn roster(&self) -> Roster {
         Roster::Counted(self.shards.len() as u32)
     }
-    fn shard(&self, client: ClientId) -> Cow<'_, Shard> {
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
         let number = client.0 as usize;
-        Cow::Borrowed(self.shards.get(number).unwrap_or_else(|| &self.unseen[number - self.shards.len()]))
+        Ok(Cow::Borrowed(self.shards.get(number).unwrap_or_else(|| &self.unseen[number - self.shards.len()])))
     }
 }
 
@@ -346,14 +394,14 @@ pub(crate) fn raw(config: &ProblemConfig, folders: &Folders, run: u64) -> Result
         Material::Examples { dataset, inputs } => (Arc::new(dataset), None, inputs),
         Material::Table { dataset, fields, inputs } => (Arc::new(dataset), Some(fields), inputs),
         Material::Shared { dataset, fields, inputs } => (dataset, fields, inputs),
-        Material::Functions { .. } | Material::Population { .. } => {
+        Material::Functions { .. } | Material::Population { .. } | Material::Clients { .. } => {
             let wanted = "clients with functions of their own have no tables".to_owned();
             return Err(ProblemError::Value { key: "source", value: format!("{:?}", config.source.name()), wanted });
         }
     };
     match Stock::dealt(config, dataset, None, inputs, run)? {
         Stock::Examples(dealt) => Ok((*dealt, fields)),
-        Stock::Functions { .. } | Stock::Population { .. } => unreachable!("examples are dealt"),
+        Stock::Functions { .. } | Stock::Population { .. } | Stock::Clients { .. } => unreachable!("examples are dealt"),
     }
 }
 
@@ -382,8 +430,8 @@ impl Population for Elsewhere {
     fn roster(&self) -> Roster {
         Roster::Counted(self.clients)
     }
-    fn shard(&self, client: ClientId) -> Cow<'_, Shard> {
-        panic!("the data of client {} are elsewhere, and a coordinator never asks for them", client.0)
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
+        Err(StoreError { client: client.0, reason: "its data are on another machine".into() })
     }
 }
 
@@ -398,9 +446,11 @@ impl Population for Participant {
     fn roster(&self) -> Roster {
         Roster::Counted(self.clients)
     }
-    fn shard(&self, client: ClientId) -> Cow<'_, Shard> {
-        assert_eq!(client.0, self.client, "an agent serves its own client alone");
-        Cow::Borrowed(&self.shards[0])
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
+        match self.shards.first().filter(|_| client.0 == self.client) {
+            Some(shard) => Ok(Cow::Borrowed(shard)),
+            None => Err(StoreError { client: client.0, reason: "its data are on another machine".into() }),
+        }
     }
 }
 
@@ -408,6 +458,7 @@ impl Population for Participant {
 enum Stock {
     Functions { shards: Vec<Shard>, start: Vector },
     Population { population: Arc<dyn Population>, start: Vector },
+    Clients { roll: Roll, inputs: Vec<Input> },
     Examples(Box<Dealt>),
 }
 
@@ -420,11 +471,14 @@ impl Stock {
     /// What a source gave, dealt.
     fn of(config: &ProblemConfig, material: Material, run: u64) -> Result<Self, ProblemError> {
         let kind = config.source.name();
-        if !matches!(material, Material::Examples { .. } | Material::Table { .. } | Material::Shared { .. }) {
+        let of_examples =
+            matches!(material, Material::Examples { .. } | Material::Table { .. } | Material::Shared { .. } | Material::Clients { .. });
+        if !of_examples {
             let sections = [
                 ("split", config.split.is_some()),
                 ("holdout", config.holdout.is_some()),
                 ("unseen", config.unseen.is_some()),
+                ("hold", config.hold.is_some()),
                 ("weights", config.weights.as_ref().is_some_and(|weights| !matches!(weights, Weights::Vector(_)))),
             ];
             for (section, given) in sections {
@@ -436,9 +490,37 @@ impl Stock {
         match material {
             Material::Functions { shards, start } => Ok(Stock::Functions { shards, start }),
             Material::Population { population, start } => Ok(Stock::Population { population, start }),
+            Material::Clients { clients, inputs } => Self::of_clients(config, clients, inputs, run),
             Material::Examples { dataset, inputs } => Self::dealt(config, dataset.into(), None, inputs, run),
             Material::Table { dataset, fields, inputs } => Self::dealt(config, dataset.into(), Some(fields), inputs, run),
             Material::Shared { dataset, fields, inputs } => Self::dealt(config, dataset, fields, inputs, run),
+        }
+    }
+
+    /// Clients who can be had one by one: held in memory, or made when they are asked for.
+    fn of_clients(config: &ProblemConfig, of: Arc<dyn ClientExamples>, inputs: Vec<Input>, run: u64) -> Result<Self, ProblemError> {
+        // Only where everyone has its own examples, and keeps them, need nobody be seen beforehand.
+        let own = match &config.split {
+            None => Some(Natural::default()),
+            Some(split) => split.downcast::<Natural>().filter(|split| split.min.get() == 1 && split.most.is_none()).cloned(),
+        };
+        let own = own.filter(|_| config.unseen.is_none());
+        match (own, config.hold) {
+            (Some(own), hold) if hold.unwrap_or_else(|| Holding::usual(&*of)) == Holding::Touched => {
+                let clients = own.count(of.clients())?;
+                let cut = Seed(config.draw_of(run).1);
+                Ok(Stock::Clients { roll: Roll::new(of, clients, config.holdout.clone().unwrap_or_default(), cut)?, inputs })
+            }
+            (None, Some(Holding::Touched)) => {
+                let wanted = "clients are made when they are asked for only where everyone keeps its own examples: with no split, or `natural` \
+                              without min and most, and nobody unseen";
+                Err(ProblemError::Value { key: "hold", value: "touched".into(), wanted: wanted.into() })
+            }
+            _ => {
+                affordable_clients(NonZeroU32::new(of.clients()).unwrap_or(NonZeroU32::MIN))?;
+                affordable_rows(&*of)?;
+                Self::dealt(config, gathered(&*of)?.into(), None, inputs, run)
+            }
         }
     }
 

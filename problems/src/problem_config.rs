@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::holdout::Holdout;
 use crate::model::ModelConfig;
+use crate::on_demand::Holding;
 use crate::schema::Schema;
 use crate::source::Source;
 use crate::split::Split;
@@ -49,6 +50,10 @@ pub struct ProblemConfig {
     /// What clients run on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<Devices>,
+    /// Are all clients held in memory ("all"), or is each made when it is asked for ("touched")? Absent: all, where a source that makes
+    /// clients one by one has at most 10,000 of them and 20 million examples, and no split deals them anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Holding>,
     /// How many GiB a file of the problem may have once it is unpacked. Absent: 16, and at most 200 times what it has on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_gib: Option<NonZeroU32>,
@@ -70,6 +75,7 @@ impl ProblemConfig {
             weights: None,
             byzantine: None,
             devices: None,
+            hold: None,
             file_gib: None,
             seed: ProblemSeed::default(),
         }

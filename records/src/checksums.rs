@@ -79,7 +79,12 @@ impl Checksums {
 
     /// Covers a file that is about to hold these bytes.
     pub(crate) fn whole(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.append(&Checksum { file: name.into(), from: None, to: bytes.len() as u64, sha256: sha256(bytes) })
+        self.whole_of(name, bytes.len() as u64, sha256(bytes))
+    }
+
+    /// Covers a file that is about to hold so many bytes with this hash.
+    pub(crate) fn whole_of(&mut self, name: &str, length: u64, sha256: String) -> io::Result<()> {
+        self.append(&Checksum { file: name.into(), from: None, to: length, sha256 })
     }
 
     /// Makes all lines durable.

@@ -29,6 +29,7 @@ mod format;
 mod lengths;
 mod manifest;
 mod merits;
+mod model_parts;
 mod models;
 pub mod names;
 mod read;

@@ -21,8 +21,8 @@ pub struct Models {
 }
 
 /// Where a passport stands in a file's metadata.
-const PASSPORT: &str = "motet";
-const SHARED: &str = "shared";
+pub(crate) const PASSPORT: &str = "motet";
+pub(crate) const SHARED: &str = "shared";
 
 /// A file that is none of models, or has not the one asked for.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +77,7 @@ impl Models {
     }
 }
 
-fn raw(name: String, x: &Vector) -> (String, Dtype, usize, Vec<u8>) {
+pub(crate) fn raw(name: String, x: &Vector) -> (String, Dtype, usize, Vec<u8>) {
     match x.view() {
         View::F32(v) => (name, Dtype::F32, v.len(), v.iter().flat_map(|v| v.to_le_bytes()).collect()),
         View::F64(v) => (name, Dtype::F64, v.len(), v.iter().flat_map(|v| v.to_le_bytes()).collect()),

@@ -4,15 +4,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use motet_core::{Merit, Row};
-use motet_files::replace;
+use motet_core::{ClientId, Merit, Row, Vector};
+use motet_files::{kill, replace};
 use serde::Serialize;
 
 use crate::checksums::Checksums;
 use crate::event::Event;
 use crate::lengths::Lengths;
 use crate::manifest::{Manifest, RunCard};
-use crate::models::Models;
+use crate::model_parts::ModelParts;
+use crate::models::SHARED;
 use crate::stream::Stream;
 use crate::summary::{ClientRow, Summary};
 use crate::{merits, names};
@@ -28,6 +29,8 @@ pub struct Writer {
     /// Opened with the first event: most experiments have none.
     events: Option<Stream>,
     checksums: Checksums,
+    /// Models of the run that ends.
+    parts: Option<ModelParts>,
 }
 
 /// A file that cannot be written.
@@ -57,6 +60,7 @@ impl Writer {
             merits: seldom(names::MERITS, lengths.merits, covered.merits)?,
             events: seldom(names::EVENTS, lengths.events, covered.events)?,
             checksums,
+            parts: None,
         })
     }
 
@@ -80,11 +84,37 @@ impl Writer {
         self.whole(names::SUMMARY, |_| pretty(summary))
     }
 
-    /// The final models of a run.
-    pub fn models(&mut self, card: &RunCard, models: &Models) -> Result<(), WriteError> {
-        self.whole(&names::model(card), |folder| {
-            fs::create_dir_all(folder.join(names::MODELS))?;
-            models.encode().map_err(io::Error::other)
+    /// The final model of one client of a run; they come one by one, and wait on disk for [`models`](Self::models).
+    pub fn model(&mut self, card: &RunCard, client: ClientId, model: &Vector) -> Result<(), WriteError> {
+        let path = self.folder.join(names::model(card));
+        let mut add = || self.parts(&path)?.add(format!("client.{}", client.0), model);
+        add().map_err(|source| WriteError { path: path.clone(), source })
+    }
+
+    /// The final models of a run: those of its clients that came before, and the shared one.
+    pub fn models(&mut self, card: &RunCard, shared: &Vector, passport: Option<String>) -> Result<(), WriteError> {
+        let name = names::model(card);
+        let path = self.folder.join(&name);
+        let write = || -> io::Result<()> {
+            self.parts(&path)?.add(SHARED.to_owned(), shared)?;
+            let Some(parts) = self.parts.take() else { return Ok(()) };
+            let whole = parts.finish(&path, passport)?;
+            // The line goes before the file, as with every file that is written as a whole.
+            self.checksums.whole_of(&name, whole.length, whole.sha256)?;
+            kill::point(|| ());
+            fs::rename(whole.new, &path)
+        };
+        write().map_err(|source| WriteError { path: path.clone(), source })
+    }
+
+    /// The models under way, begun if there are none.
+    fn parts(&mut self, path: &Path) -> io::Result<&mut ModelParts> {
+        if self.parts.is_none() {
+            fs::create_dir_all(self.folder.join(names::MODELS))?;
+        }
+        Ok(match &mut self.parts {
+            Some(parts) => parts,
+            none => none.insert(ModelParts::begin(path)?),
         })
     }
 

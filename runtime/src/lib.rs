@@ -3,7 +3,7 @@
 //! Every fleet here carries the same messages to the same [`Host`](motet_core::Host); rows are equal
 //! to the last bit on all of them. [`Inline`] serves one client after another, [`Threads`] those of a chunk on each thread of a
 //! [`Pool`], [`Bytes`] sends everything as bytes; [`Lossy`], [`Deployed`] and [`Byzantine`] are fleets around a fleet, which lose
-//! messages, keep the clock of [`Devices`], and lie. Client states sleep in [`Memory`] or on [`Disk`].
+//! messages, keep the clock of [`Devices`], and lie. [`Ranks`] has clients on several processes of a [`Crew`], such as MPI's (feature `mpi`). Client states sleep in [`Memory`] or on [`Disk`].
 //!
 //! ```
 //! use motet_core::{ClientId, Store};
@@ -32,6 +32,7 @@ mod bytes;
 mod byzantine;
 mod byzantine_clients;
 mod checkpoints;
+mod crew;
 mod deployed;
 mod devices;
 mod inline;
@@ -44,6 +45,7 @@ pub use bytes::Bytes;
 pub use byzantine::Byzantine;
 pub use byzantine_clients::{Attack, ByzantineClients};
 pub use checkpoints::{Checkpoints, Found, Holdings, KEPT};
+pub use crew::*;
 pub use deployed::Deployed;
 pub use devices::Devices;
 pub use inline::Inline;

@@ -41,7 +41,7 @@ impl CheckArgs {
         }
         let experiment = self.how.experiment(Document::read(&self.experiment)?, console)?;
         let file = experiment.document.file.clone();
-        let check = Check::of(experiment, self.how.pool())?;
+        let check = Check::of(experiment, self.how.pool(console))?;
         console.result(&check, || check.to_string());
         let folder = self.how.out.as_deref().filter(|out| out.exists()).unwrap_or(Path::new("."));
         match check.misfit(folder) {

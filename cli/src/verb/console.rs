@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use motet::Catalogue;
 use serde::Serialize;
 
+use crate::job::Job;
+
 /// For people or for programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
@@ -16,7 +18,7 @@ pub(crate) enum Format {
 }
 
 /// How a command talks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Console<'a> {
     /// What experiment files can name.
     pub(crate) catalogue: &'a Catalogue,
@@ -24,6 +26,8 @@ pub(crate) struct Console<'a> {
     pub(crate) format: Format,
     /// Only results and errors?
     pub(crate) quiet: bool,
+    /// The job that this is a rank of, where there are several.
+    pub(crate) job: Option<&'a Job>,
 }
 
 impl Console<'_> {

@@ -12,6 +12,7 @@ use motet::runtime::Pool;
 use motet::{Error, Folder, Simulation};
 
 use super::console::Console;
+use crate::job::Job;
 use crate::progress::Progress;
 
 /// Run an experiment file, or go on with one that was stopped.
@@ -67,8 +68,11 @@ impl HowArgs {
         !self.set.is_empty() || self.seed.is_some() || self.threads.is_some() || self.out.is_some() || self.overwrite
     }
 
-    pub(super) fn pool(&self) -> Arc<Pool> {
-        pool(self.threads)
+    pub(super) fn pool(&self, console: Console<'_>) -> Arc<Pool> {
+        match (self.threads, console.job) {
+            (None, Some(_)) => Arc::new(Pool::new(Job::threads())),
+            _ => pool(self.threads),
+        }
     }
 }
 
@@ -110,6 +114,16 @@ impl RunArgs {
         Ok(tell(&records, &folder, console))
     }
 
+    /// What another rank than the first does: builds the same experiment, and serves it.
+    pub(crate) fn serve(&self, job: &Job, console: Console<'_>) -> Result<bool, Error> {
+        let build = |document: Document| Simulation::on(self.how.experiment(document, console)?, self.how.pool(console));
+        let document = match (&self.experiment, &self.resume) {
+            (None, Some(named)) if !named.is_empty() => Folder::begun(Path::new(named)),
+            _ => self.document(),
+        };
+        job.serve(Some(document.and_then(build)))
+    }
+
     fn document(&self) -> Result<Document, Error> {
         Ok(Document::read(self.experiment.as_deref().unwrap_or(Path::new("")))?)
     }
@@ -117,19 +131,36 @@ impl RunArgs {
 
 /// Runs an experiment into a folder: records, verdicts, report.
 pub(super) fn perform(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console<'_>) -> Result<Records, Error> {
-    let simulation = Simulation::on(experiment, how.pool())?;
-    let output = Folder::create(folder, how.overwrite, &simulation.experiment().document)?;
-    carry_out(&simulation, output, console)
+    let made = Simulation::on(experiment, how.pool(console)).and_then(|simulation| {
+        let output = Folder::create(folder, how.overwrite, &simulation.experiment().document)?;
+        Ok((simulation, output))
+    });
+    carry_out(made, console)
 }
 
 /// Goes on with the experiment in a folder.
 fn go_on(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console<'_>) -> Result<Records, Error> {
-    let simulation = Simulation::on(experiment, how.pool())?;
-    let output = Folder::resume(folder, &simulation.manifest(), &|what| console.aside(what))?;
-    carry_out(&simulation, output, console)
+    let made = Simulation::on(experiment, how.pool(console)).and_then(|simulation| {
+        let output = Folder::resume(folder, &simulation.manifest(), &|what| console.aside(what))?;
+        Ok((simulation, output))
+    });
+    carry_out(made, console)
 }
 
-fn carry_out(simulation: &Simulation, mut folder: Folder, console: Console<'_>) -> Result<Records, Error> {
+fn carry_out(made: Result<(Simulation, Folder), Error>, console: Console<'_>) -> Result<Records, Error> {
+    let (simulation, mut folder) = match (console.job, made) {
+        (None, made) => made?,
+        (Some(job), Err(error)) => {
+            // The others hear that there is nothing to do, and this rank says why.
+            let _ = job.ready(Some(&error));
+            return Err(error);
+        }
+        (Some(job), Ok((simulation, folder))) => {
+            job.ready(None)?;
+            job.watch(folder.path());
+            (simulation.spread_over(Arc::clone(job.crew())), folder)
+        }
+    };
     let progress = Progress::new(console.quiet);
     let records = simulation.run_observed(&mut folder, &progress);
     progress.finish();

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use motet_conformance::{
-    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, EqualOverTheNetwork, Everywhere, GoesOnFromEveryRound, JudgesTheUnseen,
-    LateAsksChangeNothing, ProbesChangeNothing, SeedDecides, SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds,
+    AskingTwiceIsAskingOnce, Check, EqualOnAllFleets, EqualOnAnyNumberOfRanks, EqualOverTheNetwork, Everywhere, GoesOnFromEveryRound,
+    JudgesTheUnseen, LateAsksChangeNothing, ProbesChangeNothing, SeedDecides, SumsElsewhere, SurvivesBreaches, SurvivesLoss, ZeroRounds,
     is_right_on_average, one_dimension, parameters_are_described, reads_as_its_card_says, uncited_lines,
 };
 use motet_methods::{CARDS, Card, Method, Visitor, with};
@@ -27,6 +27,11 @@ fn keeps<C: Check + Copy + 'static>(check: C) {
 #[test]
 fn rows_are_equal_on_all_fleets_and_stores() {
     keeps(EqualOnAllFleets);
+}
+
+#[test]
+fn rows_are_equal_on_any_number_of_ranks() {
+    keeps(EqualOnAnyNumberOfRanks);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Merit, Row};
+use motet_core::{ClientId, Merit, Row, Vector};
 use motet_records::{
     ClientRow, Damage, Event, Lengths, Manifest, Models, ReadError, Records, RunCard, RunSummary, Summary, Verification, WholeFiles,
     Writer, names, slug, verify,
@@ -170,8 +170,12 @@ impl Recorder for Folder {
         Ok(self.writer.clients(clients)?)
     }
 
-    fn models(&mut self, card: &RunCard, models: Models) -> Result<Option<Arc<Models>>, Error> {
-        self.writer.models(card, &models)?;
+    fn model(&mut self, card: &RunCard, client: ClientId, model: Vector) -> Result<(), Error> {
+        Ok(self.writer.model(card, client, &model)?)
+    }
+
+    fn models(&mut self, card: &RunCard, shared: Vector, passport: Option<String>) -> Result<Option<Arc<Models>>, Error> {
+        self.writer.models(card, &shared, passport)?;
         Ok(None)
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Merit, Row};
+use motet_core::{ClientId, Merit, Row, Vector};
 use motet_records::{ClientRow, Event, Lengths, Manifest, Models, Records, RunCard, RunSummary, Summary};
 
 use super::Recorder;
@@ -16,6 +16,8 @@ use crate::resume::Workplace;
 #[derive(Debug, Default)]
 pub struct InMemory {
     records: Records,
+    /// Of the run that ends.
+    personal: Vec<(ClientId, Vector)>,
     workplace: Workplace,
 }
 
@@ -62,8 +64,15 @@ impl Recorder for InMemory {
         Ok(())
     }
 
-    fn models(&mut self, _: &RunCard, models: Models) -> Result<Option<Arc<Models>>, Error> {
-        let models = Arc::new(models);
+    fn model(&mut self, _: &RunCard, client: ClientId, model: Vector) -> Result<(), Error> {
+        self.personal.push((client, model));
+        Ok(())
+    }
+
+    fn models(&mut self, card: &RunCard, shared: Vector, passport: Option<String>) -> Result<Option<Arc<Models>>, Error> {
+        let mut personal = std::mem::take(&mut self.personal);
+        personal.sort_by_key(|(id, _)| *id);
+        let models = Arc::new(Models { run: card.run, shared, personal, passport });
         self.records.models.push(Arc::clone(&models));
         Ok(Some(models))
     }

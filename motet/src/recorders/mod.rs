@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Merit, Row};
+use motet_core::{ClientId, Merit, Row, Vector};
 use motet_records::{ClientRow, Event, Lengths, Manifest, Models, RunCard, RunSummary, Summary};
 
 pub use folder::Folder;
@@ -36,8 +36,12 @@ pub trait Recorder {
     /// The clients at the end of a run.
     fn clients(&mut self, clients: &[ClientRow]) -> Result<(), Error>;
 
-    /// The models at the end of a run; returns them if they are to stay in memory with the other records.
-    fn models(&mut self, card: &RunCard, models: Models) -> Result<Option<Arc<Models>>, Error>;
+    /// The model of one client at the end of a run: they come one by one, so that they need not be in memory together.
+    fn model(&mut self, card: &RunCard, client: ClientId, model: Vector) -> Result<(), Error>;
+
+    /// All clients' models of the run have come, and this is the shared one, with what has to be known to use them again as JSON;
+    /// returns them if they are to stay in memory with the other records.
+    fn models(&mut self, card: &RunCard, shared: Vector, passport: Option<String>) -> Result<Option<Arc<Models>>, Error>;
 
     /// A run is done.
     fn run_done(&mut self, card: &RunCard, summary: &RunSummary) -> Result<(), Error>;

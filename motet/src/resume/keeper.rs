@@ -93,7 +93,7 @@ impl<'a> Saver<'a> {
         self.generations.push(generation);
         let gone = self.generations.len().saturating_sub(motet_runtime::KEPT);
         self.generations.drain(..gone);
-        moment.release(self.generations[0]);
+        moment.release(self.generations[0])?;
         self.last = Instant::now();
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use motet_core::{Reader, Wire};
 use motet_files::kill;
@@ -26,6 +26,20 @@ pub struct Workplace {
     ends: BTreeMap<usize, Saved>,
     /// What an earlier, unfinished go at the experiment left.
     past: Option<(Standing, Records)>,
+}
+
+/// Copies client states, of one rank or of several.
+fn copy_states(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
+        if name == "states" {
+            fs::copy(entry, to.join(name))?;
+        } else if entry.is_dir() {
+            copy_states(&entry, &to.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 impl Workplace {
@@ -93,8 +107,7 @@ impl Workplace {
     pub(crate) fn go_on_from(&self, run: usize) -> io::Result<Vec<Saved>> {
         let (Some(from), Some(to)) = (self.trial(run), self.run()) else { return Ok(self.ends.get(&run).cloned().into_iter().collect()) };
         let Some(found) = Checkpoints::new(&from).find()?.whole.into_iter().next() else { return Ok(vec![]) };
-        fs::create_dir_all(&to)?;
-        fs::copy(from.join("states"), to.join("states"))?;
+        copy_states(&from, &to)?;
         let saved = Saved::decode(&mut Reader::new(&found.body)).map_err(io::Error::other)?;
         Ok(vec![saved])
     }

@@ -83,7 +83,7 @@ impl<'a> Plans<'a> {
     /// Plans the trials of a method on a problem.
     fn try_out(&mut self, method: usize, tune: &Tune, run: Planned) -> Result<usize, Error> {
         let entry = &self.experiment.methods[method];
-        let names = self.measured(run.problem);
+        let names = self.measured(run.problem)?;
         if !names.contains(&tune.rule.by) {
             let near =
                 closest(&tune.rule.by, names.iter().map(String::as_str)).map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
@@ -116,11 +116,11 @@ impl<'a> Plans<'a> {
     }
 
     /// The metrics of a row that may decide: none of test data.
-    fn measured(&self, problem: usize) -> Vec<String> {
+    fn measured(&self, problem: usize) -> Result<Vec<String>, Error> {
         let (problem, probe) = (&self.problems[problem].problem, &self.experiment.run.probe);
         let mut names = vec!["loss".to_owned()];
         if problem.population.roster() != Roster::Unbounded {
-            let shard = problem.population.shard(ClientId(0));
+            let shard = problem.population.shard(ClientId(0)).map_err(|error| self.unsuited("problem.source", error.to_string()))?;
             for (evaluator, prefix) in [(&shard.train_evaluator, ""), (&shard.validation_evaluator, "validation.")] {
                 let found = evaluator.iter().flat_map(|evaluator| evaluator.metrics(&problem.start, shard.train.buffers().as_ref()));
                 names.extend(found.map(|(name, _)| format!("{prefix}{name}")).filter(|name| name != "loss"));
@@ -130,7 +130,7 @@ impl<'a> Plans<'a> {
         names.extend(["gap", "distance"].map(str::to_owned));
         names.extend(probe.gradient.then(|| "grad_norm2".to_owned()));
         names.sort_by_key(|name| (name.matches('.').count(), name.clone()));
-        names
+        Ok(names)
     }
 
     /// The place of a method, or of one of its combinations, as it fits a problem.

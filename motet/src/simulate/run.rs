@@ -1,6 +1,7 @@
 //! One run, from its host to its summary.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 
 use motet_core::{
@@ -9,9 +10,12 @@ use motet_core::{
 };
 use motet_problems::reference::{Part, minimise};
 use motet_records::{ClientRow, EventKind, Models, OptimumCard, RightRows, RunCard, RunSummary, sha256};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Planned, Role, Simulation, keep, note};
+use crate::client_states::parts;
+use crate::cluster::{self, Opening};
 use crate::config::ReferenceSection;
 use crate::error::Error;
 use crate::method::AnyMethod;
@@ -71,10 +75,20 @@ impl Simulate<'_> {
         }
         let saved = std::mem::take(&mut self.begun.saved);
         let states = States::Durable { folder: folder.as_deref(), limit: self.of.limit, saved: &saved };
+        let ranks = self.of.crew.as_ref().map_or(1, |crew| crew.size());
         let remote = self.of.elsewhere.as_ref().map(|elsewhere| elsewhere.begin(self.card, ModelShape::of(&built.problem.start)));
         let remote = remote.transpose().map_err(unkept)?;
-        let ground = Ground { disturbed: true, remote, ..built.ground(&self.of.pool, seed, states) };
+        let ground = Ground {
+            disturbed: true,
+            remote,
+            crew: self.of.crew.clone(),
+            homes: built.homes(ranks),
+            ..built.ground(&self.of.pool, seed, states)
+        };
+        let opened = self.open_elsewhere(&**method, folder.as_deref(), &saved);
+        // Whoever has opened the run is told to leave when this session goes, also where another rank could not.
         let session = Arc::clone(method).on(ground).map_err(unkept)?;
+        opened?;
         if let Some(elsewhere) = &self.of.elsewhere {
             for heard in session.heard_before() {
                 elsewhere.settled(session.next_round(), heard).map_err(unkept)?;
@@ -118,7 +132,9 @@ impl Simulate<'_> {
         let elsewhere = self.of.elsewhere.as_deref();
         let mut sink =
             RowSink { recorder: &recorder, rows, merits, events: &mut self.events, observer: self.observer, watch: &watch, elsewhere };
-        let generations = saved.iter().rev().map(|saved| saved.generation).collect();
+        // Moments of another number of ranks speak of other files.
+        let here = |saved: &&Saved| parts(&saved.index).is_ok_and(|parts| parts.len() == ranks);
+        let generations = saved.iter().rev().filter(here).map(|saved| saved.generation).collect();
         let saver = Saver::new(self.run, experiment.run.checkpoint, folder.as_deref(), generations, &recorder, &watch, self.observer);
         let session = session.train(&plan, &mut sink, &mut saver.with_the_end(goes_on).between_machines(elsewhere));
         let mut session = session.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
@@ -145,6 +161,26 @@ impl Simulate<'_> {
         self.observer.notice(Event::End(&summary));
         let Begun { rows, merits, .. } = self.begun;
         Ok(Done { summary, clients, rows, merits, events: self.events, models })
+    }
+
+    /// Lets the other ranks open the run.
+    fn open_elsewhere(&mut self, method: &dyn AnyMethod, folder: Option<&Path>, saved: &[Saved]) -> Result<(), Error> {
+        let Some(crew) = &self.of.crew else { return Ok(()) };
+        let written = |path: &Path| path.to_string_lossy().into_owned();
+        let solves = self.recorder.workplace().solves(self.planned.problem);
+        cluster::open(
+            &**crew,
+            &Opening {
+                more: true,
+                problem: self.planned.problem as u32,
+                entry: self.planned.entry as u32,
+                params: Value::Object(method.params()).to_string(),
+                seed: self.planned.seed,
+                folder: folder.map(written),
+                solves: solves.as_deref().map(written),
+                saved: saved.iter().map(|saved| Saved { moment: vec![], ..saved.clone() }).collect(),
+            },
+        )
     }
 
     /// How many rounds.
@@ -174,7 +210,11 @@ impl Simulate<'_> {
             return Ok(None);
         }
         self.observer.notice(Event::Working("finding the minimum to measure from"));
-        let anchors = session.anchors(shares.iter().map(|share| *share < 1.0).collect());
+        let anchors = session.anchors(shares.iter().map(|share| *share < 1.0).collect()).map_err(|source| Error::Run {
+            label: self.card.label.clone(),
+            seed: self.planned.seed,
+            source: TrainError::Store { round: session.next_round(), source },
+        })?;
         let mut key = Sha256::new();
         for (share, anchor) in shares.iter().zip(&anchors) {
             key.update(share.to_le_bytes());
@@ -224,7 +264,7 @@ impl Simulate<'_> {
         // Everyone picks, whoever is measured on the way.
         let ids = if self.picks { built.judged(&Plan { probe_clients: None, ..plan.clone() }) } else { built.judged(plan) };
         let look = ProbeRequest { gradient: false, pick: self.picks, model: self.of.experiment.run.models, right: true, ..plan.look };
-        let (mut rows, mut models) = (vec![], vec![]);
+        let (mut rows, mut unkept) = (vec![], None);
         let probed = session.probe(&ids, look, &mut |id, score| {
             let mut metrics = Metrics::from([("loss".to_owned(), score.loss)]);
             metrics.extend(score.metrics.iter().map(|(name, value, _)| (name.to_string(), *value)));
@@ -232,22 +272,23 @@ impl Simulate<'_> {
             let tested = score.metrics.iter().find(|(name, ..)| name.starts_with("test.")).map_or(0, |(_, _, examples)| *examples);
             let right = score.right.filter(|right| right.len() <= MOST_ROWS).map(RightRows);
             rows.push(ClientRow { run: self.run, client: id.0, name, examples: score.examples, tested, right, metrics });
-            models.extend(score.model.map(|model| (id, model)));
+            if let (Some(model), None) = (score.model, &unkept) {
+                unkept = self.recorder.model(self.card, id, model).err();
+            }
         });
         probed.map_err(|source| Error::Run {
             label: self.card.label.clone(),
             seed: self.planned.seed,
             source: TrainError::Probe { round: trained.rounds, source },
         })?;
+        unkept.map_or(Ok(()), Err)?;
         self.recorder.clients(&rows)?;
         if !self.of.experiment.run.models {
             return Ok((rows, None));
         }
-        models.sort_by_key(|(id, _)| *id);
         let passport = Passport::of(&self.of.experiment.problems[self.planned.variant].config, &built.problem);
         let passport = passport.as_ref().map(Passport::text);
-        let models = Models { run: self.run, shared: session.shared(ClientId(0)), personal: models, passport };
-        Ok((rows, self.recorder.models(self.card, models)?))
+        Ok((rows, self.recorder.models(self.card, session.shared(ClientId(0)), passport)?))
     }
 
     fn summary(&self, trained: &Ended, digest: String, seconds: f64) -> RunSummary {

@@ -10,6 +10,9 @@ pub trait Fitted: Send + Sync {
     fn start_at(&mut self, file: &[u8]) -> Result<(), ModelError>;
     /// fᵢ of the given rows, which exist.
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective>;
+    /// The same model on other examples of the same form, before which stand so many others: those of one client that is made when it
+    /// is asked for.
+    fn on(&self, data: Arc<Examples>, before: u64) -> Result<Arc<dyn Fitted>, ModelError>;
     /// The judge on the given rows, which exist.
     fn evaluator(&self, rows: Range<usize>) -> Arc<dyn Evaluator>;
 }
@@ -30,6 +33,9 @@ impl Fitted for Plain {
     }
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective> {
         self.model.objective(self.data.clone(), rows)
+    }
+    fn on(&self, data: Arc<Examples>, _: u64) -> Result<Arc<dyn Fitted>, ModelError> {
+        Ok(Arc::new(Plain { model: self.model.clone(), dim: self.dim, data: data.in_double_precision() }))
     }
     fn evaluator(&self, rows: Range<usize>) -> Arc<dyn Evaluator> {
         self.model.evaluator(self.data.clone(), rows)

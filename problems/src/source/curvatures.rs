@@ -12,7 +12,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use motet_core::{
-    Batch, ClientId, Constants, Documented, Kind, NonNegative, Objective, Population, Positive, Precision, Roster, Seed, Shard, Vector,
+    Batch, ClientId, Constants, Documented, Kind, NonNegative, Objective, Population, Positive, Precision, Roster, Seed, Shard, StoreError,
+    Vector,
 };
 use serde::{Deserialize, Serialize};
 
@@ -72,11 +73,11 @@ impl Population for Clients {
         self.of.clients.map_or(Roster::Unbounded, |n| Roster::Counted(n.get()))
     }
 
-    fn shard(&self, client: ClientId) -> Cow<'_, Shard> {
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
         let u = dice::own(self.seed, Step::Source, client.0 as usize).unit();
         let (low, high) = (*self.of.low, *self.of.high);
         let curvature = (low * low + u * (high * high - low * low)).sqrt();
-        Cow::Owned(Shard::new(Arc::new(Bowl { curvature, noise: *self.of.noise })))
+        Ok(Cow::Owned(Shard::new(Arc::new(Bowl { curvature, noise: *self.of.noise }))))
     }
 }
 

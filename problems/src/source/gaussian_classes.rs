@@ -10,16 +10,18 @@
 //! classification problems that federated averaging is tried on.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
-use motet_core::{Documented, Kind, Positive, Rng};
+use motet_core::{Documented, Kind, Positive, Rng, Seed};
 use rand_distr::Gamma;
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, countable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
 use crate::matrix::{Dense, Matrix};
+use crate::on_demand::ClientExamples;
 
 /// Gaussian classes that each client has in Dirichlet proportions; knows whose each example is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
@@ -61,31 +63,56 @@ impl Load for GaussianClasses {
         if self.classes.get() < 2 {
             return Err(ProblemError::Value { key: "source.classes", value: "1".into(), wanted: "at least 2 to tell apart".into() });
         }
-        affordable(&[("clients", self.clients), ("examples", self.examples), ("features", self.features)])?;
+        affordable(&[("examples", self.examples), ("features", self.features)])?;
         affordable(&[("classes", self.classes), ("features", self.features.saturating_add(4))])?;
-        affordable_clients(self.clients)?;
-        let [clients, examples, dim, classes] = [self.clients, self.examples, self.features, self.classes].map(|n| n.get() as usize);
+        countable_clients(Some(self.clients))?;
+        let [dim, classes] = [self.features, self.classes].map(|n| n.get() as usize);
         let mut rng = dice::shared(place.seed, Step::Source);
-        let means: Vec<Vec<f64>> = (0..classes).map(|_| self.mean(dim, &mut rng)).collect();
-        let mut values = Vec::with_capacity(clients * examples * dim);
-        let (mut labels, mut keys) = (vec![], vec![]);
-        for client in 0..clients {
-            let mut rng = dice::own(place.seed, Step::Source, client);
-            let shares = self.shares(classes, &mut rng);
-            for _ in 0..examples {
-                let label = pick(&shares, &mut rng);
-                values.extend(means[label].iter().map(|m| m + rng.normal()));
-                labels.push(label as u32);
-                keys.push(client as u32);
-            }
+        let means = (0..classes).map(|_| self.mean(dim, &mut rng)).collect();
+        Ok(Material::Clients { clients: Arc::new(Clients { of: self.clone(), seed: place.seed, means }), inputs: Vec::new() })
+    }
+}
+
+/// All of them, as a recipe.
+struct Clients {
+    of: GaussianClasses,
+    seed: Seed,
+    /// By class.
+    means: Vec<Vec<f64>>,
+}
+
+impl ClientExamples for Clients {
+    fn clients(&self) -> u32 {
+        self.of.clients.get()
+    }
+
+    fn rows(&self, _: u32) -> u32 {
+        self.of.examples.get()
+    }
+
+    fn outline(&self) -> Dataset {
+        self.of.dataset(Vec::new(), Vec::new())
+    }
+
+    fn examples(&self, client: u32) -> Result<Dataset, ProblemError> {
+        let mut rng = dice::own(self.seed, Step::Source, client as usize);
+        let shares = self.of.shares(self.means.len(), &mut rng);
+        let (mut values, mut labels) = (vec![], vec![]);
+        for _ in 0..self.of.examples.get() {
+            let label = pick(&shares, &mut rng);
+            values.extend(self.means[label].iter().map(|m| m + rng.normal()));
+            labels.push(label as u32);
         }
-        let targets = Targets::Classes { labels, classes: self.classes.get() };
-        let features = Matrix::Dense(Dense { cols: dim, values });
-        Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
+        Ok(self.of.dataset(values, labels))
     }
 }
 
 impl GaussianClasses {
+    fn dataset(&self, values: Vec<f64>, labels: Vec<u32>) -> Dataset {
+        let features = Matrix::Dense(Dense { cols: self.features.get() as usize, values });
+        Dataset::new(features, Targets::Classes { labels, classes: self.classes.get() })
+    }
+
     fn mean(&self, dim: usize, rng: &mut Rng) -> Vec<f64> {
         let direction: Vec<f64> = (0..dim).map(|_| rng.normal()).collect();
         let length = direction.iter().map(|v| v * v).sum::<f64>().sqrt();

@@ -8,15 +8,17 @@
 //! s is `signal`, h `heterogeneity`: with h = 0 all clients draw alike.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
-use motet_core::{Documented, Kind, NonNegative, Positive, Rng};
+use motet_core::{Documented, Kind, NonNegative, Positive, Rng, Seed};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, countable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
 use crate::matrix::{Matrix, Single};
+use crate::on_demand::ClientExamples;
 
 /// Made-up images of a few classes, which every client draws in its own hand; knows whose each example is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
@@ -69,40 +71,61 @@ impl Load for SyntheticImages {
     }
 
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        affordable(&[
-            ("clients", self.clients),
-            ("examples", self.examples),
-            ("side", self.side),
-            ("side", self.side),
-            ("channels", self.channels),
-        ])?;
+        affordable(&[("examples", self.examples), ("side", self.side), ("side", self.side), ("channels", self.channels)])?;
         affordable(&[("classes", self.classes), ("side", self.side), ("side", self.side), ("channels", self.channels)])?;
-        affordable_clients(self.clients)?;
-        let (clients, examples, classes) = (self.clients.get(), self.examples.get(), self.classes.get());
-        let cols = (self.side.get() * self.side.get() * self.channels.get()) as usize;
+        countable_clients(Some(self.clients))?;
         let shared = self.patterns(&mut dice::shared(place.seed, Step::Source));
-        let (h, s) = (*self.heterogeneity, *self.signal);
-        let scale = s / (1.0 + h * h).sqrt();
-        let rows = (clients * examples) as usize;
-        let (mut values, mut labels, mut keys) = (Vec::with_capacity(rows * cols), Vec::with_capacity(rows), Vec::with_capacity(rows));
-        for client in 0..clients {
-            let mut rng = dice::own(place.seed, Step::Source, client as usize);
-            let own = if h > 0.0 { self.patterns(&mut rng) } else { vec![0.0; shared.len()] };
-            for _ in 0..examples {
-                let class = rng.below(classes as usize);
-                let pattern = shared[class * cols..][..cols].iter().zip(&own[class * cols..][..cols]);
-                values.extend(pattern.map(|(p, v)| (scale * (p + h * v) + rng.normal()) as f32));
-                labels.push(class as u32);
-                keys.push(client);
-            }
+        Ok(Material::Clients { clients: Arc::new(Clients { of: self.clone(), seed: place.seed, shared }), inputs: Vec::new() })
+    }
+}
+
+/// All of them, as a recipe.
+struct Clients {
+    of: SyntheticImages,
+    seed: Seed,
+    /// One pattern per class.
+    shared: Vec<f64>,
+}
+
+impl ClientExamples for Clients {
+    fn clients(&self) -> u32 {
+        self.of.clients.get()
+    }
+
+    fn rows(&self, _: u32) -> u32 {
+        self.of.examples.get()
+    }
+
+    fn outline(&self) -> Dataset {
+        self.of.dataset(Vec::new(), Vec::new())
+    }
+
+    fn examples(&self, client: u32) -> Result<Dataset, ProblemError> {
+        let (h, s) = (*self.of.heterogeneity, *self.of.signal);
+        let (scale, cols, rows) = (s / (1.0 + h * h).sqrt(), self.of.cols(), self.of.examples.get() as usize);
+        let mut rng = dice::own(self.seed, Step::Source, client as usize);
+        let own = if h > 0.0 { self.of.patterns(&mut rng) } else { vec![0.0; self.shared.len()] };
+        let (mut values, mut labels) = (Vec::with_capacity(rows * cols), Vec::with_capacity(rows));
+        for _ in 0..rows {
+            let class = rng.below(self.of.classes.get() as usize);
+            let pattern = self.shared[class * cols..][..cols].iter().zip(&own[class * cols..][..cols]);
+            values.extend(pattern.map(|(p, v)| (scale * (p + h * v) + rng.normal()) as f32));
+            labels.push(class as u32);
         }
-        let features = Matrix::Single(Single { cols, values });
-        let targets = Targets::Classes { labels, classes };
-        Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
+        Ok(self.of.dataset(values, labels))
     }
 }
 
 impl SyntheticImages {
+    fn cols(&self) -> usize {
+        self.side.get() as usize * self.side.get() as usize * self.channels.get() as usize
+    }
+
+    fn dataset(&self, values: Vec<f32>, labels: Vec<u32>) -> Dataset {
+        let features = Matrix::Single(Single { cols: self.cols(), values });
+        Dataset::new(features, Targets::Classes { labels, classes: self.classes.get() })
+    }
+
     /// One pattern per class: a few random waves, of variance 1 over the pixels, so that neighbours resemble each other as
     /// they do in images.
     fn patterns(&self, rng: &mut Rng) -> Vec<f64> {

@@ -49,6 +49,7 @@ use serde::{Deserialize, Serialize};
 use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
+use crate::on_demand::{ClientExamples, gathered};
 use crate::prepare::Field;
 use crate::room::afford;
 use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
@@ -182,6 +183,13 @@ pub enum Material {
         /// What each client is to do with each field, where there is anything to do.
         fields: Option<Vec<Field>>,
         /// Where they came from.
+        inputs: Vec<Input>,
+    },
+    /// Clients with examples, who can be made or read one by one.
+    Clients {
+        /// All of them.
+        clients: Arc<dyn ClientExamples>,
+        /// The files they come from.
         inputs: Vec<Input>,
     },
     /// Clients with functions of their own.
@@ -319,6 +327,7 @@ impl Source {
         let folders = Folders::beside(std::path::Path::new("."));
         match self.load(&Place { folders: &folders, seed: Seed(seed) })? {
             Material::Examples { dataset, .. } => Ok(dataset),
+            Material::Clients { clients, .. } => gathered(&*clients),
             Material::Shared { dataset, fields: None, .. } => Ok(Arc::unwrap_or_clone(dataset)),
             _ => Err(ProblemError::Superfluous { section: "examples", kind: self.name() }),
         }

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Documented, Fraction, Kind, Population, Precision, Rng, Roster, Seed, Shard, Vector};
+use motet_core::{ClientId, Documented, Fraction, Kind, Population, Precision, Rng, Roster, Seed, Shard, StoreError, Vector};
 use motet_nn::elementary::exp;
 use serde::{Deserialize, Serialize};
 
@@ -124,7 +124,7 @@ impl Population for Users {
         Roster::Counted(self.of.clients.get())
     }
 
-    fn shard(&self, client: ClientId) -> Cow<'_, Shard> {
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
         let mut rng = dice::own(self.seed, Step::Source, client.0 as usize);
         let (words, classes) = (self.of.words.get(), self.of.tags.get());
         let most = f64::from(self.of.posts.get());
@@ -152,6 +152,6 @@ impl Population for Users {
         let examples = Examples::new(Dataset::new(features, targets)).expect("every post has its words and tags");
         let tagging = Arc::new(Tagging::sparse(Arc::new(examples), own, words as usize));
         let (train, train_evaluator) = (Arc::clone(&tagging) as _, Some(tagging as _));
-        Cow::Owned(Shard { train_evaluator, ..Shard::new(train) })
+        Ok(Cow::Owned(Shard { train_evaluator, ..Shard::new(train) }))
     }
 }

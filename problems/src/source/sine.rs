@@ -9,15 +9,17 @@
 //! The regression that meta-learning is tried on (Finn et al. 2017), with few tasks, as FLIX has it in its figure 4.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
-use motet_core::{Documented, Kind, Positive};
+use motet_core::{Documented, Kind, Positive, Seed};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, countable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
 use crate::matrix::{Dense, Matrix};
+use crate::on_demand::ClientExamples;
 
 /// Points on sines: clients with the same task see other points of the same curve; knows whose each example is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
@@ -58,20 +60,48 @@ impl Load for Sine {
         }
         let clients = self.counts.iter().fold(0, |sum: u32, count| sum.saturating_add(count.get()));
         let clients = NonZeroU32::new(clients).unwrap_or(NonZeroU32::MIN);
-        affordable(&[("clients", clients), ("examples", self.examples)])?;
-        affordable_clients(clients)?;
-        let tasks = self.tasks.iter().zip(&self.counts).flat_map(|(task, count)| (0..count.get()).map(move |_| *task));
-        let (mut values, mut numbers, mut keys) = (vec![], vec![], vec![]);
-        for (client, (amplitude, phase)) in tasks.enumerate() {
-            let mut rng = dice::own(place.seed, Step::Source, client);
-            for _ in 0..self.examples.get() {
-                let x = *self.range * (2.0 * rng.unit() - 1.0);
-                values.push(x);
-                numbers.push(amplitude * (x + phase).sin());
-                keys.push(client as u32);
-            }
-        }
-        let features = Matrix::Dense(Dense { cols: 1, values });
-        Ok(Material::Examples { dataset: Dataset::new(features, Targets::Numbers(numbers)).from_clients(keys), inputs: Vec::new() })
+        affordable(&[("examples", self.examples)])?;
+        countable_clients(Some(clients))?;
+        // The first client after those with each task.
+        let ends = self.counts.iter().scan(0u32, |end, count| {
+            *end = end.saturating_add(count.get());
+            Some(*end)
+        });
+        let ends = ends.collect();
+        Ok(Material::Clients { clients: Arc::new(Clients { of: self.clone(), seed: place.seed, ends }), inputs: Vec::new() })
     }
+}
+
+/// All of them, as a recipe.
+struct Clients {
+    of: Sine,
+    seed: Seed,
+    /// By task: the first client that has another one.
+    ends: Vec<u32>,
+}
+
+impl ClientExamples for Clients {
+    fn clients(&self) -> u32 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn rows(&self, _: u32) -> u32 {
+        self.of.examples.get()
+    }
+
+    fn outline(&self) -> Dataset {
+        points(Vec::new(), Vec::new())
+    }
+
+    fn examples(&self, client: u32) -> Result<Dataset, ProblemError> {
+        let (amplitude, phase) = self.of.tasks[self.ends.partition_point(|end| *end <= client)];
+        let mut rng = dice::own(self.seed, Step::Source, client as usize);
+        let values: Vec<f64> = (0..self.of.examples.get()).map(|_| *self.of.range * (2.0 * rng.unit() - 1.0)).collect();
+        let numbers = values.iter().map(|x| amplitude * (x + phase).sin()).collect();
+        Ok(points(values, numbers))
+    }
+}
+
+fn points(values: Vec<f64>, numbers: Vec<f64>) -> Dataset {
+    Dataset::new(Matrix::Dense(Dense { cols: 1, values }), Targets::Numbers(numbers))
 }

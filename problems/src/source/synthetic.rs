@@ -10,15 +10,17 @@
 //! whatever h, so that h alone says how far apart the clients are: with h = 0 one model fits all.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use motet_core::{Documented, Fraction, Kind, NonNegative, Positive, Rng, Seed};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, countable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
 use crate::matrix::{Dense, Matrix};
+use crate::on_demand::ClientExamples;
 use crate::split::power_law_sizes;
 
 /// Made-up classification whose clients differ by a chosen amount; knows whose each example is.
@@ -83,37 +85,69 @@ impl Load for Synthetic {
         if self.classes.get() < 2 {
             return Err(ProblemError::Value { key: "source.classes", value: "1".into(), wanted: "at least 2 to tell apart".into() });
         }
-        let (clients, dim) = (self.clients.get() as usize, self.features.get() as usize);
-        affordable(&[("clients", self.clients), ("examples", self.examples), ("features", self.features)])?;
+        affordable(&[("examples", self.examples), ("features", self.features)])?;
         affordable(&[("classes", self.classes), ("features", self.features)])?;
-        affordable_clients(self.clients)?;
-        let rows = clients * self.examples.get() as usize;
-        let sizes = power_law_sizes(rows, clients, *self.imbalance, 1);
+        countable_clients(Some(self.clients))?;
+        let clients = self.clients.get() as usize;
+        let sizes = power_law_sizes(clients * self.examples.get() as usize, clients, *self.imbalance, 1);
+        let sizes = sizes.into_iter().map(|size| u32::try_from(size).unwrap_or(u32::MAX)).collect();
         let known = self.truth.map_or(place.seed, Seed);
         let shared = self.directions(&mut dice::shared(known, Step::Source));
-        let mut values = Vec::with_capacity(rows * dim);
-        let (mut labels, mut keys) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-        for (client, &size) in sizes.iter().enumerate() {
-            let mut rng = dice::own(known, Step::Source, client);
-            let truth = self.true_model(&shared, &mut rng);
-            let centre: Vec<f64> = (0..dim).map(|_| *self.shift * rng.normal()).collect();
-            if self.truth.is_some() {
-                rng = dice::own(place.seed, Step::Examples, client);
-            }
-            for _ in 0..size {
-                let start = values.len();
-                values.extend(centre.iter().enumerate().map(|(j, c)| c + (j as f64 + 1.0).powf(-*self.decay / 2.0) * rng.normal()));
-                labels.push(self.label(&truth, &values[start..], &mut rng));
-                keys.push(client as u32);
-            }
+        Ok(Material::Clients {
+            clients: Arc::new(Clients { of: self.clone(), seed: place.seed, known, shared, sizes }),
+            inputs: Vec::new(),
+        })
+    }
+}
+
+/// All of them, as a recipe.
+struct Clients {
+    of: Synthetic,
+    seed: Seed,
+    /// Of the true models.
+    known: Seed,
+    /// W
+    shared: Vec<f64>,
+    sizes: Vec<u32>,
+}
+
+impl ClientExamples for Clients {
+    fn clients(&self) -> u32 {
+        self.of.clients.get()
+    }
+
+    fn rows(&self, client: u32) -> u32 {
+        self.sizes[client as usize]
+    }
+
+    fn outline(&self) -> Dataset {
+        self.of.dataset(Vec::new(), Vec::new())
+    }
+
+    fn examples(&self, client: u32) -> Result<Dataset, ProblemError> {
+        let (of, rows, dim) = (&self.of, self.rows(client) as usize, self.of.features.get() as usize);
+        let mut rng = dice::own(self.known, Step::Source, client as usize);
+        let truth = of.true_model(&self.shared, &mut rng);
+        let centre: Vec<f64> = (0..dim).map(|_| *of.shift * rng.normal()).collect();
+        if of.truth.is_some() {
+            rng = dice::own(self.seed, Step::Examples, client as usize);
         }
-        let targets = Targets::Classes { labels, classes: self.classes.get() };
-        let features = Matrix::Dense(Dense { cols: dim, values });
-        Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
+        let (mut values, mut labels) = (Vec::with_capacity(rows * dim), Vec::with_capacity(rows));
+        for _ in 0..rows {
+            let start = values.len();
+            values.extend(centre.iter().enumerate().map(|(j, c)| c + (j as f64 + 1.0).powf(-*of.decay / 2.0) * rng.normal()));
+            labels.push(of.label(&truth, &values[start..], &mut rng));
+        }
+        Ok(of.dataset(values, labels))
     }
 }
 
 impl Synthetic {
+    fn dataset(&self, values: Vec<f64>, labels: Vec<u32>) -> Dataset {
+        let features = Matrix::Dense(Dense { cols: self.features.get() as usize, values });
+        Dataset::new(features, Targets::Classes { labels, classes: self.classes.get() })
+    }
+
     /// One row per class but the first, whose score is zero; each uniform on the unit sphere.
     fn directions(&self, rng: &mut Rng) -> Vec<f64> {
         let (rows, dim) = (self.classes.get() as usize - 1, self.features.get() as usize);

@@ -6,15 +6,17 @@
 //! ```
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
-use motet_core::{Documented, Fraction, Kind};
+use motet_core::{Documented, Fraction, Kind, Seed};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, countable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
 use crate::matrix::Matrix;
+use crate::on_demand::ClientExamples;
 
 /// Made-up texts as sparse words, each with some of many tags; knows whose each example is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
@@ -60,41 +62,81 @@ impl Load for SyntheticTags {
     }
 
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        affordable(&[("clients", self.clients), ("examples", self.examples)])?;
+        affordable(&[("examples", self.examples)])?;
         affordable(&[("words", self.words), ("tags", self.tags)])?;
-        affordable_clients(self.clients)?;
-        let (words, classes) = (self.words.get() as usize, self.tags.get());
+        countable_clients(Some(self.clients))?;
         let mut shared = dice::shared(place.seed, Step::Source);
-        let vocabulary: Vec<u32> = (0..classes as usize * OWN).map(|_| shared.below(words) as u32).collect();
-        let (mut starts, mut columns, mut keys) = (vec![0], Vec::new(), Vec::new());
-        let (mut cuts, mut tags) = (vec![0], Vec::new());
-        for client in 0..self.clients.get() {
-            let mut rng = dice::own(place.seed, Step::Source, client as usize);
-            let liked: Vec<u32> = (0..OWN).map(|_| rng.below(classes as usize) as u32).collect();
-            for _ in 0..self.examples.get() {
-                let mut drawn: Vec<u32> = (0..1 + rng.below(3))
-                    .map(|_| if rng.coin(*self.heterogeneity) { liked[rng.below(OWN)] } else { rng.below(classes as usize) as u32 })
-                    .collect();
-                let mut text: Vec<u32> = drawn
-                    .iter()
-                    .flat_map(|&tag| rng.choose(TAKEN, OWN).into_iter().map(move |k| tag as usize * OWN + k as usize))
-                    .map(|k| vocabulary[k])
-                    .collect();
-                text.extend((0..TAKEN).map(|_| rng.below(words) as u32));
-                for list in [&mut drawn, &mut text] {
-                    list.sort_unstable();
-                    list.dedup();
-                }
-                columns.extend(text);
-                starts.push(columns.len());
-                tags.extend(drawn);
-                cuts.push(tags.len());
-                keys.push(client);
-            }
+        let vocabulary = (0..self.tags.get() as usize * OWN).map(|_| shared.below(self.words.get() as usize) as u32).collect();
+        Ok(Material::Clients { clients: Arc::new(Clients { of: self.clone(), seed: place.seed, vocabulary }), inputs: Vec::new() })
+    }
+}
+
+/// All of them, as a recipe.
+struct Clients {
+    of: SyntheticTags,
+    seed: Seed,
+    /// The words of each tag.
+    vocabulary: Vec<u32>,
+}
+
+/// Texts and their tags, each with where one text ends and the next begins.
+struct Texts {
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    cuts: Vec<usize>,
+    tags: Vec<u32>,
+}
+
+impl Texts {
+    const NONE: Self = Self { starts: Vec::new(), columns: Vec::new(), cuts: Vec::new(), tags: Vec::new() };
+
+    fn dataset(mut self, of: &SyntheticTags) -> Dataset {
+        for list in [&mut self.starts, &mut self.cuts] {
+            list.insert(0, 0);
         }
-        let values = vec![1.0; columns.len()];
-        let features = Matrix::sparse(words, starts, columns, values).map_err(crate::dataset::DatasetError::from)?;
-        let targets = Targets::Tags { starts: cuts, tags, classes };
-        Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
+        let values = vec![1.0; self.columns.len()];
+        let features = Matrix::sparse(of.words.get() as usize, self.starts, self.columns, values).expect("every word has its column");
+        Dataset::new(features, Targets::Tags { starts: self.cuts, tags: self.tags, classes: of.tags.get() })
+    }
+}
+
+impl ClientExamples for Clients {
+    fn clients(&self) -> u32 {
+        self.of.clients.get()
+    }
+
+    fn rows(&self, _: u32) -> u32 {
+        self.of.examples.get()
+    }
+
+    fn outline(&self) -> Dataset {
+        Texts::NONE.dataset(&self.of)
+    }
+
+    fn examples(&self, client: u32) -> Result<Dataset, ProblemError> {
+        let (words, tags) = (self.of.words.get() as usize, self.of.tags.get() as usize);
+        let mut rng = dice::own(self.seed, Step::Source, client as usize);
+        let liked: Vec<u32> = (0..OWN).map(|_| rng.below(tags) as u32).collect();
+        let mut texts = Texts::NONE;
+        for _ in 0..self.of.examples.get() {
+            let mut drawn: Vec<u32> = (0..1 + rng.below(3))
+                .map(|_| if rng.coin(*self.of.heterogeneity) { liked[rng.below(OWN)] } else { rng.below(tags) as u32 })
+                .collect();
+            let mut text: Vec<u32> = drawn
+                .iter()
+                .flat_map(|&tag| rng.choose(TAKEN, OWN).into_iter().map(move |k| tag as usize * OWN + k as usize))
+                .map(|k| self.vocabulary[k])
+                .collect();
+            text.extend((0..TAKEN).map(|_| rng.below(words) as u32));
+            for list in [&mut drawn, &mut text] {
+                list.sort_unstable();
+                list.dedup();
+            }
+            texts.columns.extend(text);
+            texts.starts.push(texts.columns.len());
+            texts.tags.extend(drawn);
+            texts.cuts.push(texts.tags.len());
+        }
+        Ok(texts.dataset(&self.of))
     }
 }

@@ -6,15 +6,17 @@
 //! ```
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
-use motet_core::{Documented, Fraction, Kind};
+use motet_core::{Documented, Fraction, Kind, Seed};
 use serde::{Deserialize, Serialize};
 
-use super::{Load, Material, Place, Redraws, affordable, affordable_clients};
+use super::{Load, Material, Place, Redraws, affordable, countable_clients};
 use crate::dataset::{Dataset, Targets};
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
 use crate::matrix::{Matrix, Single};
+use crate::on_demand::ClientExamples;
 
 /// Made-up sequences of tokens for models that predict the next one; an example's class is its first token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
@@ -64,36 +66,63 @@ impl Load for SyntheticText {
     }
 
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        affordable(&[("clients", self.clients), ("examples", self.examples), ("length", self.length.saturating_add(1))])?;
+        affordable(&[("examples", self.examples), ("length", self.length.saturating_add(1))])?;
         if self.vocabulary.get() > MOST_TOKENS {
             let wanted = format!("at most {MOST_TOKENS}: tokens are kept as numbers of 24 bits");
             return Err(ProblemError::Value { key: "source.vocabulary", value: self.vocabulary.to_string(), wanted });
         }
-        affordable_clients(self.clients)?;
-        let vocabulary = self.vocabulary.get();
-        let cols = self.length.get() as usize + 1;
-        let mut shared: Vec<u32> = (0..vocabulary).collect();
+        countable_clients(Some(self.clients))?;
+        let mut shared: Vec<u32> = (0..self.vocabulary.get()).collect();
         dice::shared(place.seed, Step::Source).shuffle(&mut shared);
-        let (mut values, mut labels, mut keys) = (Vec::new(), Vec::new(), Vec::new());
-        for client in 0..self.clients.get() {
-            let mut rng = dice::own(place.seed, Step::Source, client as usize);
-            let mut next = shared.clone();
-            let changed = rng.choose((*self.heterogeneity * f64::from(vocabulary)) as usize, vocabulary as usize);
-            let mut ends: Vec<u32> = changed.iter().map(|&k| next[k as usize]).collect();
-            rng.shuffle(&mut ends);
-            changed.iter().zip(&ends).for_each(|(&k, &end)| next[k as usize] = end);
-            for _ in 0..self.examples.get() {
-                let mut token = rng.below(vocabulary as usize) as u32;
-                labels.push(token);
-                keys.push(client);
-                for _ in 0..cols {
-                    values.push(token as f32);
-                    token = if rng.coin(*self.noise) { rng.below(vocabulary as usize) as u32 } else { next[token as usize] };
-                }
+        Ok(Material::Clients { clients: Arc::new(Clients { of: self.clone(), seed: place.seed, shared }), inputs: Vec::new() })
+    }
+}
+
+/// All of them, as a recipe.
+struct Clients {
+    of: SyntheticText,
+    seed: Seed,
+    /// What follows each token, where a client has no way of its own.
+    shared: Vec<u32>,
+}
+
+impl SyntheticText {
+    fn dataset(&self, values: Vec<f32>, labels: Vec<u32>) -> Dataset {
+        let features = Matrix::Single(Single { cols: self.length.get() as usize + 1, values });
+        Dataset::new(features, Targets::Classes { labels, classes: self.vocabulary.get() })
+    }
+}
+
+impl ClientExamples for Clients {
+    fn clients(&self) -> u32 {
+        self.of.clients.get()
+    }
+
+    fn rows(&self, _: u32) -> u32 {
+        self.of.examples.get()
+    }
+
+    fn outline(&self) -> Dataset {
+        self.of.dataset(Vec::new(), Vec::new())
+    }
+
+    fn examples(&self, client: u32) -> Result<Dataset, ProblemError> {
+        let vocabulary = self.shared.len();
+        let mut rng = dice::own(self.seed, Step::Source, client as usize);
+        let mut next = self.shared.clone();
+        let changed = rng.choose((*self.of.heterogeneity * vocabulary as f64) as usize, vocabulary);
+        let mut ends: Vec<u32> = changed.iter().map(|&k| next[k as usize]).collect();
+        rng.shuffle(&mut ends);
+        changed.iter().zip(&ends).for_each(|(&k, &end)| next[k as usize] = end);
+        let (mut values, mut labels) = (Vec::new(), Vec::new());
+        for _ in 0..self.of.examples.get() {
+            let mut token = rng.below(vocabulary) as u32;
+            labels.push(token);
+            for _ in 0..=self.of.length.get() {
+                values.push(token as f32);
+                token = if rng.coin(*self.of.noise) { rng.below(vocabulary) as u32 } else { next[token as usize] };
             }
         }
-        let features = Matrix::Single(Single { cols, values });
-        let targets = Targets::Classes { labels, classes: vocabulary };
-        Ok(Material::Examples { dataset: Dataset::new(features, targets).from_clients(keys), inputs: Vec::new() })
+        Ok(self.of.dataset(values, labels))
     }
 }

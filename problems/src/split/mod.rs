@@ -156,6 +156,11 @@ impl Split {
         self.0.card().name
     }
 
+    /// The split itself, if it is a `K`.
+    pub fn downcast<K: Kind>(&self) -> Option<&K> {
+        self.0.downcast()
+    }
+
     /// Deals. Equal dice deal equally.
     pub fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         self.0.deal(data, rng)

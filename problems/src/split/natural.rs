@@ -39,6 +39,19 @@ impl Default for Natural {
     }
 }
 
+impl Natural {
+    /// How many of a source's clients there are, if all have examples.
+    pub(crate) fn count(&self, there: u32) -> Result<u32, ProblemError> {
+        match self.clients.map(NonZeroU32::get) {
+            Some(value) if value > there => {
+                let wanted = format!("the source has {there} client(s)");
+                Err(ProblemError::Value { key: "split.clients", value: value.to_string(), wanted })
+            }
+            wanted => Ok(wanted.unwrap_or(there)),
+        }
+    }
+}
+
 impl Deal for Natural {
     fn deal(&self, data: &Dataset, _rng: &mut Rng) -> Result<Partition, ProblemError> {
         let least = self.min.get() as usize;

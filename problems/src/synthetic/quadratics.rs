@@ -7,16 +7,18 @@
 //!
 //! h is `heterogeneity`: E|cᵢ − u|² = h².
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use motet_core::{Documented, Kind, NonNegative, Positive, Precision, Rng, Shard, Vector};
+use motet_core::{ClientId, Documented, Kind, NonNegative, Population, Positive, Precision, Rng, Roster, Seed, Shard, StoreError, Vector};
 use serde::{Deserialize, Serialize};
 
 use super::Quadratic;
 use crate::dice::{self, Step};
 use crate::error::ProblemError;
-use crate::source::{Load, Material, Place, affordable, affordable_clients};
+use crate::on_demand::HELD_CLIENTS;
+use crate::source::{Load, Material, Place, affordable, countable_clients};
 
 /// Random quadratics with chosen constants; the distance between minimisers is chosen too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
@@ -48,14 +50,41 @@ impl Load for Quadratics {
         let spread = (dim as f64).sqrt().recip();
         let mut rng = dice::shared(place.seed, Step::Source);
         let shared: Vec<f64> = (0..dim).map(|_| spread * rng.normal()).collect();
-        let shard = |client: usize| {
-            let mut rng = dice::own(place.seed, Step::Source, client);
-            let centre = shared.iter().map(|u| u + *self.heterogeneity * spread * rng.normal()).collect();
-            let curvature = rotated(&self.eigenvalues(&mut rng), &mut rng);
-            Shard::new(Arc::new(Quadratic::new(curvature, centre).expect("a rotated diagonal is symmetric")))
-        };
-        let shards = (0..self.clients.get() as usize).map(shard).collect();
-        Ok(Material::Functions { shards, start: Vector::zeros(dim, Precision::F64) })
+        let clients = Clients { of: self.clone(), seed: place.seed, spread, shared };
+        let start = Vector::zeros(dim, Precision::F64);
+        if self.clients.get() > HELD_CLIENTS {
+            return Ok(Material::Population { population: Arc::new(clients), start });
+        }
+        affordable(&[("clients", self.clients), ("dim", self.dim), ("dim", self.dim)])?;
+        Ok(Material::Functions { shards: (0..self.clients.get()).map(|client| clients.make(client)).collect(), start })
+    }
+}
+
+/// All of them, as a recipe.
+struct Clients {
+    of: Quadratics,
+    seed: Seed,
+    spread: f64,
+    /// u
+    shared: Vec<f64>,
+}
+
+impl Clients {
+    fn make(&self, client: u32) -> Shard {
+        let mut rng = dice::own(self.seed, Step::Source, client as usize);
+        let centre = self.shared.iter().map(|u| u + *self.of.heterogeneity * self.spread * rng.normal()).collect();
+        let curvature = rotated(&self.of.eigenvalues(&mut rng), &mut rng);
+        Shard::new(Arc::new(Quadratic::new(curvature, centre).expect("a rotated diagonal is symmetric")))
+    }
+}
+
+impl Population for Clients {
+    fn roster(&self) -> Roster {
+        Roster::Counted(self.of.clients.get())
+    }
+
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
+        Ok(Cow::Owned(self.make(client.0)))
     }
 }
 
@@ -72,8 +101,8 @@ impl Quadratics {
         if most_mu > l {
             return wrong("source.convexity", format!("[{mu}, {most_mu}]"), &format!("must not reach above the least smoothness, {l}"));
         }
-        affordable_clients(self.clients)?;
-        affordable(&[("clients", self.clients), ("dim", self.dim), ("dim", self.dim)])
+        countable_clients(Some(self.clients))?;
+        affordable(&[("dim", self.dim), ("dim", self.dim)])
     }
 
     /// μᵢ and Lᵢ, and between them what the dice say; in dimension 1 only Lᵢ.

@@ -85,7 +85,7 @@ fn a_share_of_the_clients_never_trains_and_keeps_rows_to_be_judged_on() {
     assert!(problem.census.unseen.iter().all(|client| client.train == 4 && client.test == 4));
     let ids = problem.unseen_ids();
     assert_eq!(ids.iter().map(|id| id.0).collect::<Vec<_>>(), [7, 8, 9]);
-    let judged = problem.population.shard(ids[2]);
+    let judged = problem.population.shard(ids[2]).unwrap();
     assert_eq!((judged.train.samples(), judged.test_evaluator.as_ref().map(|evaluator| evaluator.examples())), (4, Some(4)));
     assert_eq!(problem.population.roster(), motet_core::Roster::Counted(7));
     let most = images(json!({"unseen": {"clients": 0.1, "test": 0.75}}));

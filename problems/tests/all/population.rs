@@ -9,7 +9,7 @@ fn build(json: &str) -> Result<Problem, String> {
 }
 
 fn curvature(problem: &Problem, client: u32) -> f64 {
-    problem.population.shard(ClientId(client)).train.constants().smoothness.unwrap()
+    problem.population.shard(ClientId(client)).unwrap().train.constants().smoothness.unwrap()
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn a_client_is_its_number() {
         let a = curvature(&problem, client);
         assert_eq!(a.to_bits(), curvature(&problem, client).to_bits());
         assert!((0.5..2.0).contains(&a));
-        let f = problem.population.shard(ClientId(client)).into_owned().train;
+        let f = problem.population.shard(ClientId(client)).unwrap().into_owned().train;
         let (x, mut g) = (Vector::from(vec![3.0]), Vector::from(vec![0.0]));
         f.gradient(&x, Batch::all(), &mut g);
         assert_eq!((g.at(0), f.value(&x, Batch::all())), (a * 3.0 - 1.0, 0.5 * a * 3.0 * 3.0 - 3.0));
@@ -47,7 +47,7 @@ fn curvatures_have_the_density_of_figure_1() {
 #[test]
 fn noise_is_for_training_only_and_has_its_size() {
     let problem = build(r#"{"source": {"kind": "curvatures", "noise": 0.5}}"#).unwrap();
-    let f = problem.population.shard(ClientId(3)).into_owned().train;
+    let f = problem.population.shard(ClientId(3)).unwrap().into_owned().train;
     let (x, mut g) = (Vector::from(vec![0.0]), Vector::from(vec![0.0]));
     f.gradient(&x, Batch::all(), &mut g);
     assert_eq!(g.at(0), -1.0);
@@ -82,4 +82,86 @@ fn small_alpha_gives_each_client_few_of_the_gaussian_classes() {
     assert!(even.census.heterogeneity.unwrap() < 0.25 && uneven.census.heterogeneity.unwrap() > 0.5);
     let most = uneven.census.labels.iter().max().unwrap();
     assert!(uneven.census.labels.iter().all(|count| *count > 0) && *most < 1500, "all classes exist: {:?}", uneven.census.labels);
+}
+
+/// Every generator that makes clients one by one, with a model.
+const GENERATORS: [&str; 6] = [
+    r#""source": {"kind": "synthetic", "clients": 7, "examples": 20, "features": 3, "heterogeneity": 1, "imbalance": 0.7, "shift": 1},
+       "holdout": {"validation": 0.1, "test": 0.25}, "model": {"kind": "logistic", "l2": 0.1}"#,
+    r#""source": {"kind": "gaussian-classes", "clients": 5, "examples": 9, "features": 4, "classes": 3, "alpha": 0.3}, "model": {"kind": "softmax"}"#,
+    r#""source": {"kind": "synthetic-images", "clients": 4, "examples": 6, "side": 8, "classes": 3, "heterogeneity": 0.5},
+       "holdout": {"test": 0.3}, "model": {"kind": "mlp", "sizes": [5], "own_start": true}"#,
+    r#""source": {"kind": "sine", "tasks": [[1.0, 0.0], [2.0, 1.0]], "counts": [2, 3], "examples": 7}, "model": {"kind": "ridge"}"#,
+    r#""source": {"kind": "synthetic-tags", "clients": 4, "examples": 6, "words": 50, "tags": 7}, "model": {"kind": "tags"}"#,
+    r#""source": {"kind": "synthetic-text", "clients": 3, "examples": 4, "length": 6, "vocabulary": 10, "heterogeneity": 0.5},
+       "holdout": {"test": 0.25}, "model": {"kind": "char-lstm", "vocabulary": 10, "embedding": 3, "hidden": 4}"#,
+];
+
+#[test]
+fn clients_made_on_demand_are_those_that_are_held() {
+    for generator in GENERATORS {
+        let with =
+            |hold: &str| build(&format!(r#"{{{generator}, "hold": "{hold}", "seed": 3}}"#)).unwrap_or_else(|e| panic!("{generator}: {e}"));
+        let (all, touched) = (with("all"), with("touched"));
+        assert_eq!((touched.shards.len(), touched.population.roster()), (0, all.population.roster()), "{generator}");
+        assert_eq!(touched.start, all.start, "{generator}");
+        let (a, b) = (all.card(), touched.card());
+        assert_eq!((a.clients, a.dim, a.examples, a.tested), (b.clients, b.dim, b.examples, b.tested), "{generator}");
+        for client in (0..all.shards.len() as u32).rev().map(ClientId) {
+            let [a, b] = [&all, &touched].map(|problem| problem.population.shard(client).unwrap().into_owned());
+            let [x, y] = [&a, &b].map(|shard| shard.train.start());
+            assert_eq!(x, y, "{generator}: where client {client:?} begins alone");
+            let mut point = x.clone();
+            (0..point.len()).step_by(2).for_each(|k| match point.view() {
+                motet_core::View::F32(_) => point.f32s_mut()[k] += 0.25,
+                motet_core::View::F64(_) => point.f64s_mut()[k] += 0.25,
+            });
+            let [(f, g), (h, i)] = [&a, &b].map(|shard| {
+                let mut slope = point.zeros_like();
+                shard.train.gradient(&point, Batch::all(), &mut slope);
+                (shard.train.value(&point, Batch::all()), slope)
+            });
+            assert_eq!((f.to_bits(), g), (h.to_bits(), i), "{generator}: client {client:?}");
+            let judged = |shard: &motet_core::Shard| shard.test_evaluator.as_ref().map(|test| test.metrics(&point, None));
+            assert_eq!(judged(&a), judged(&b), "{generator}: client {client:?}");
+        }
+    }
+}
+
+#[test]
+fn a_million_clients_cost_what_is_touched() {
+    let many = r#"{"source": {"kind": "synthetic", "clients": 1000000, "examples": 20, "features": 10, "heterogeneity": 1},
+        "holdout": {"test": 0.25}, "model": {"kind": "logistic"}}"#;
+    let problem = build(many).unwrap();
+    assert_eq!(
+        (problem.shards.len(), problem.population.roster()),
+        (0, Roster::Counted(1_000_000)),
+        "nobody is made before it is asked for"
+    );
+    assert_eq!((problem.card().examples, problem.card().tested), (15_000_000, 5_000_000));
+    assert_eq!(problem.population.shard(ClientId(999_999)).unwrap().train.samples(), 15);
+    // The same client of a small population: others do not matter to it.
+    let few = build(&many.replace("1000000", "5")).unwrap();
+    let value = |problem: &Problem| problem.population.shard(ClientId(4)).unwrap().train.value(&Vector::from(vec![0.1; 10]), Batch::all());
+    assert_eq!((few.shards.len(), value(&few).to_bits()), (5, value(&problem).to_bits()));
+    let quadratics = r#"{"source": {"kind": "quadratics", "clients": 20000, "dim": 3, "smoothness": [2, 5], "convexity": [0.1, 1], "heterogeneity": 1}}"#;
+    let (many, few) = (build(quadratics).unwrap(), build(&quadratics.replace("20000", "9")).unwrap());
+    assert_eq!((many.shards.len(), few.shards.len()), (0, 9));
+    assert_eq!(curvature(&many, 8).to_bits(), curvature(&few, 8).to_bits());
+}
+
+#[test]
+fn what_needs_everyone_cannot_be_made_on_demand() {
+    let with = |more: &str| {
+        let source = r#"{"source": {"kind": "synthetic", "clients": 8, "examples": 10, "features": 2, "heterogeneity": 1}, "model": {"kind": "logistic"}, "#;
+        build(&format!(r#"{source}"hold": "touched"{more}}}"#)).err()
+    };
+    assert_eq!(with(r#", "split": {"kind": "natural", "clients": 3}"#), None);
+    for more in [r#", "split": {"kind": "iid", "clients": 3}"#, r#", "split": {"kind": "natural", "min": 2}"#, r#", "unseen": 0.5"#] {
+        let error = with(more).unwrap();
+        assert!(error.contains("touched") && error.contains("everyone keeps its own examples"), "{error}");
+    }
+    assert!(with(r#", "split": {"kind": "natural", "clients": 9}"#).unwrap().contains("8 client(s)"));
+    assert!(with(r#", "holdout": {"test": 0.97}"#).unwrap().contains("client 0"), "told before anybody is made");
+    assert!(build(r#"{"source": {"kind": "curvatures"}, "hold": "all"}"#).err().unwrap().contains("hold"));
 }

@@ -36,7 +36,10 @@ pub(crate) fn write(folder: &Path) -> Records {
     writer.clients(std::slice::from_ref(&client)).unwrap();
     writer.merit(&merit).unwrap();
     writer.event(&event).unwrap();
-    writer.models(&card(), &models()).unwrap();
+    let Models { shared, personal, passport, .. } = models();
+    personal.iter().for_each(|(id, model)| writer.model(&card(), *id, model).unwrap());
+    writer.models(&card(), &shared, passport).unwrap();
+    assert_eq!(fs::read(folder.join(names::model(&card()))).unwrap(), models().encode().unwrap(), "as if written at once");
     let summary = Summary { experiment: "e".into(), ..Summary::default() };
     writer.summary(&summary).unwrap();
     writer.close().unwrap();

@@ -143,6 +143,11 @@ impl<S: Wire + Send + 'static> Disk<S> {
         Ok(bytes)
     }
 
+    /// Whose states there are.
+    pub fn clients(&self) -> Vec<ClientId> {
+        self.desk().entries.keys().map(|client| ClientId(*client)).collect()
+    }
+
     /// Number of the last index committed.
     pub fn generation(&self) -> u64 {
         self.desk().generation

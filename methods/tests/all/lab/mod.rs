@@ -82,7 +82,7 @@ impl Lab {
     /// xᵢ* as the method sees it.
     pub fn anchors<A: Study + Clone>(&self, method: &A) -> Vec<Vector> {
         let host = self.host(&Arc::new(method.clone()));
-        (0..self.clients.len() as u32).map(|i| host.anchor(ClientId(i))).collect()
+        (0..self.clients.len() as u32).map(|i| host.anchor(ClientId(i)).unwrap()).collect()
     }
 
     /// F* and x^α, to machine precision.

@@ -88,8 +88,17 @@ impl<A: Architecture> Model for A {
     }
 }
 
-/// A network, all examples, and the workspaces: as many as there were ever threads at work.
+/// A network and some examples.
 pub(super) struct Network {
+    of: Arc<Shape>,
+    data: Arc<Examples>,
+    /// How many examples of others stand before these, were all laid end to end.
+    before: u64,
+}
+
+/// A network without examples, and the workspaces: as many as there were ever threads at work.
+pub(super) struct Shape {
+    name: &'static str,
     layers: Layers<f32>,
     task: Task,
     pixels: Option<Pixels>,
@@ -98,7 +107,6 @@ pub(super) struct Network {
     own: Option<(Dice, Seed)>,
     /// Running statistics at their start.
     buffers: Option<Vector>,
-    data: Arc<Examples>,
     rooms: Mutex<Vec<Workspace<f32>>>,
 }
 
@@ -108,16 +116,22 @@ const CHUNK: usize = 32;
 impl Network {
     fn new<A: Architecture>(model: &A, data: Arc<Examples>, seed: Seed) -> Result<Self, ModelError> {
         let ((layers, task), pixels) = (model.build(&data)?, model.pixels(&data)?.filter(Pixels::acts));
-        task.check(A::NAME, &data)?;
-        if let Some((row, column, value)) = data.features().first_beyond(LARGEST_SINGLE) {
-            return Err(ModelError::Range { model: A::NAME, example: row + 1, feature: column + 1, value });
-        }
         let dice = model.dice();
         let start = dice.start(&layers, &mut seed.fixed(ClientId(0), Purpose::Start));
         let buffers = layers.buffers();
         let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
-        let (data, own) = (data.in_single_precision(), dice.own.then_some((dice, seed)));
-        Ok(Self { layers, task, pixels, start, own, buffers, data, rooms: Mutex::default() })
+        let own = dice.own.then_some((dice, seed));
+        let of = Shape { name: A::NAME, layers, task, pixels, start, own, buffers, rooms: Mutex::default() };
+        Self::of(Arc::new(of), data, 0)
+    }
+
+    /// Examples that the network can count with.
+    fn of(of: Arc<Shape>, data: Arc<Examples>, before: u64) -> Result<Self, ModelError> {
+        of.task.check(of.name, &data)?;
+        if let Some((row, column, value)) = data.features().first_beyond(LARGEST_SINGLE) {
+            return Err(ModelError::Range { model: of.name, example: row + 1, feature: column + 1, value });
+        }
+        Ok(Self { of, data: data.in_single_precision(), before })
     }
 
     /// Lends a workspace.
@@ -145,6 +159,13 @@ impl Network {
     }
 }
 
+impl std::ops::Deref for Network {
+    type Target = Shape;
+    fn deref(&self) -> &Shape {
+        &self.of
+    }
+}
+
 impl Fitted for Arc<Network> {
     fn start(&self) -> Vector {
         self.start.clone()
@@ -154,8 +175,12 @@ impl Fitted for Arc<Network> {
         if start == self.start.f32s() {
             return Err(ModelError::OtherWeights { first: self.layers.parameters().first().map_or_else(String::new, |p| p.name.clone()) });
         }
-        Arc::get_mut(self).expect("nothing was made of the model yet").start = Vector::from(start);
+        let own = Arc::get_mut(self).and_then(|network| Arc::get_mut(&mut network.of));
+        own.expect("nothing was made of the model yet").start = Vector::from(start);
         Ok(())
+    }
+    fn on(&self, data: Arc<Examples>, before: u64) -> Result<Arc<dyn Fitted>, ModelError> {
+        Ok(Arc::new(Arc::new(Network::of(Arc::clone(&self.of), data, before)?)))
     }
     fn objective(&self, rows: Range<usize>) -> Arc<dyn Objective> {
         Arc::new(NetworkObjective { network: Arc::clone(self), rows })
@@ -243,7 +268,7 @@ impl Objective for NetworkObjective {
 
     fn start(&self) -> Vector {
         // Clients are told apart by their first row; 0 is the dice of the common start.
-        let dice = |seed: &Seed| seed.fixed(ClientId(1 + self.rows.start as u32), Purpose::Start);
+        let dice = |seed: &Seed| seed.fixed(ClientId(1 + self.network.before as u32 + self.rows.start as u32), Purpose::Start);
         self.network.own.as_ref().map_or_else(|| self.network.start.clone(), |(own, seed)| own.start(&self.network.layers, &mut dice(seed)))
     }
 

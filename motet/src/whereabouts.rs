@@ -3,12 +3,12 @@
 use motet_core::{Abort, Adding, ClientId, Fleet, LastReplies, Probe, Received, Roster, Score, Slot, Wave};
 use motet_link::Remote;
 use motet_methods::Method;
-use motet_runtime::Threads;
+use motet_runtime::Ranks;
 
 /// Whoever answers.
-pub(crate) enum Crew<M: Method> {
-    /// Threads of this program.
-    Here(Threads<M>),
+pub(crate) enum Whereabouts<M: Method> {
+    /// Ranks of this program.
+    Here(Ranks<M>),
     /// Agents of a study.
     Away(Remote),
 }
@@ -17,13 +17,13 @@ pub(crate) enum Crew<M: Method> {
 macro_rules! either {
     ($crew:expr, $fleet:ident => $call:expr) => {
         match $crew {
-            Crew::Here($fleet) => $call,
-            Crew::Away($fleet) => $call,
+            Whereabouts::Here($fleet) => $call,
+            Whereabouts::Away($fleet) => $call,
         }
     };
 }
 
-impl<M: Method> Fleet<M> for Crew<M> {
+impl<M: Method> Fleet<M> for Whereabouts<M> {
     fn roster(&self) -> Roster {
         either!(self, fleet => Fleet::<M>::roster(fleet))
     }

@@ -1,0 +1,143 @@
+//! An experiment on several ranks: rank 0 runs it, the others serve the clients that live with them.
+//!
+//! Every rank builds the same problems. For each run rank 0 tells the others what it is ([`Opening`]), they open the same method on the
+//! same problem, and serve until the run is over.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use motet_core::{Reader, Seed, Wire, wire};
+use motet_runtime::{Crew, CrewGone, Homes, Solves};
+use serde_json::Map;
+
+use crate::config::StoreSection;
+use crate::error::Error;
+use crate::resume::Saved;
+use crate::session::{Ground, States};
+use crate::simulate::{Built, Simulation};
+
+wire! {
+    /// What rank 0 tells the others before a run.
+    #[derive(Default)]
+    pub(crate) struct Opening {
+        /// Is there another run at all?
+        pub(crate) more: bool,
+        pub(crate) problem: u32,
+        /// The method as it fits the problem, and its parameters as JSON.
+        pub(crate) entry: u32,
+        pub(crate) params: String,
+        pub(crate) seed: u64,
+        /// Where the run is kept, if on disk.
+        pub(crate) folder: Option<String>,
+        /// Where local solves are kept, if on disk.
+        pub(crate) solves: Option<String>,
+        /// Moments to go on from, without what only the server needs.
+        pub(crate) saved: Vec<Saved>,
+    }
+}
+
+/// Tells the other ranks what the next run is and waits until they have opened it; the first who could not says why.
+pub(crate) fn open(crew: &dyn Crew, opening: &Opening) -> Result<(), Error> {
+    let mut message = vec![];
+    opening.encode(&mut message);
+    crew.broadcast(&mut message).map_err(gone)?;
+    let mut failed = None;
+    for rank in 1..crew.size() {
+        let said = crew.receive(rank).map_err(gone)?;
+        if !said.is_empty() {
+            failed = failed.or(Some(Error::Rank { rank, reason: String::from_utf8_lossy(&said).into_owned() }));
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// Is everybody ready? The first rank that is not says why; all ranks hear of it.
+pub fn agree(crew: &dyn Crew, own: Option<&Error>) -> Result<(), Error> {
+    if crew.rank() > 0 {
+        crew.send(0, own.map(ToString::to_string).unwrap_or_default().as_bytes()).map_err(gone)?;
+    }
+    let mut wrong = vec![];
+    if crew.rank() == 0 {
+        for rank in 1..crew.size() {
+            let said = crew.receive(rank).map_err(gone)?;
+            if !said.is_empty() && wrong.is_empty() {
+                (rank as u32).encode(&mut wrong);
+                wrong.extend(said);
+            }
+        }
+        if own.is_some() {
+            wrong = vec![0; 4];
+        }
+    }
+    crew.broadcast(&mut wrong).map_err(gone)?;
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let mut from = Reader::new(&wrong);
+    let rank = u32::decode(&mut from).unwrap_or_default() as usize;
+    let reason = String::from_utf8_lossy(wrong.get(4..).unwrap_or_default()).into_owned();
+    Err(Error::Rank { rank, reason })
+}
+
+pub(crate) fn gone(gone: CrewGone) -> Error {
+    Error::Rank { rank: gone.0, reason: "is gone".into() }
+}
+
+/// Where a rank keeps its client states: alone in the folder of the run, or in a folder of its own.
+pub(crate) fn place(folder: &Path, ranks: usize, rank: usize) -> PathBuf {
+    if ranks == 1 { folder.to_owned() } else { folder.join(format!("ranks-{ranks}")).join(rank.to_string()) }
+}
+
+impl Built {
+    /// Where clients live on so many ranks: by their examples, where they are known.
+    pub(crate) fn homes(&self, ranks: usize) -> Homes {
+        Homes::new(ranks, self.problem.shards.iter().map(|shard| shard.train.samples() as u64).collect())
+    }
+}
+
+impl Simulation {
+    /// Serves the runs of rank 0 until there are no more: what every other rank does instead of running.
+    pub fn serve(&self, crew: &Arc<dyn Crew>) -> Result<(), Error> {
+        loop {
+            let mut message = vec![];
+            crew.broadcast(&mut message).map_err(gone)?;
+            let unread = |error: &dyn ToString| Error::Rank { rank: 0, reason: format!("says what cannot be read: {}", error.to_string()) };
+            let opening = Opening::decode(&mut Reader::new(&message)).map_err(|e| unread(&e))?;
+            if !opening.more {
+                return Ok(());
+            }
+            match self.session(crew, &opening) {
+                Ok(session) => {
+                    crew.send(0, &[]).map_err(gone)?;
+                    session.serve().map_err(|abort| Error::Rank { rank: crew.rank(), reason: abort.to_string() })?;
+                }
+                Err(reason) => {
+                    crew.send(0, reason.as_bytes()).map_err(gone)?;
+                    // Rank 0 tells those who did open the run to leave, and everyone hears it.
+                    crew.broadcast(&mut vec![]).map_err(gone)?;
+                }
+            }
+        }
+    }
+
+    fn session(&self, crew: &Arc<dyn Crew>, opening: &Opening) -> Result<Box<dyn crate::session::Session>, String> {
+        let unknown = || "this rank has built another experiment than rank 0".to_owned();
+        let built = self.problems().get(opening.problem as usize).ok_or_else(unknown)?;
+        let entry = self.entries().get(opening.entry as usize).ok_or_else(unknown)?;
+        let params: Map<_, _> = serde_json::from_str(&opening.params).map_err(|e| e.to_string())?;
+        let method = entry.method.with_params(params)?;
+        if let Some(path) = &opening.solves
+            && self.experiment().run.store != StoreSection::Memory
+            && !built.memo.is_archived()
+        {
+            let path = PathBuf::from(format!("{path}-rank-{}", crew.rank()));
+            let solves = Solves::open(&path, self.limit()).map_err(|e| format!("{}: {e}", path.display()))?;
+            built.memo.archive(|| Arc::new(solves));
+        }
+        let folder = opening.folder.as_deref().map(Path::new);
+        let states = States::Durable { folder, limit: self.limit(), saved: &opening.saved };
+        let homes = built.homes(crew.size());
+        let ground = Ground { crew: Some(Arc::clone(crew)), homes, ..built.ground(self.pool(), Seed(opening.seed), states) };
+        method.on(ground).map_err(|e| e.to_string())
+    }
+}
