@@ -14,10 +14,16 @@
 //! Whatever the command does, the library `motet` does in a line or two. The features `sqlite`, `images`, `text` (on by default)
 //! and `parquet` are those of `motet`.
 
-/// The examples of the page about the library are tests of ours.
+/// Every example in Rust of the book is a test of ours; a test of the book sees that no page is missing here.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/how-to/rust.md")]
-struct Library;
+mod pages {
+    #[doc = include_str!("../../docs/how-to/rust.md")]
+    struct Library;
+    #[doc = include_str!("../../docs/how-to/coming-from.md")]
+    struct ComingFrom;
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+}
 
 mod interrupt;
 mod job;

@@ -171,7 +171,7 @@ impl<S: Wire> Wire for ClientVersions<S> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Silence {
     /// It no longer has the version that the server names, and says so rather than guess.
-    #[error("the version of its state that is named is not there")]
+    #[error("the client no longer has the version of its state that the server names")]
     Lost,
     /// It has answered in a newer attempt already.
     #[error("a newer ask has been answered")]

@@ -39,7 +39,7 @@ pub struct FedAdp {
     /// "code" (angle to the target's gradient, the default) or "original" (to the mean by sizes, smoothed, weighted by sizes).
     #[serde(default)]
     pub flavour: Flavour,
-    /// A: how steeply weight falls with the angle; 5 unless told.
+    /// A: how steeply weight falls with the angle (default 5).
     #[serde(default = "five")]
     pub sharpness: Positive,
     /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.

@@ -8,10 +8,9 @@
 //! round    2  draw clients S, the target among them; each i in S sends gᵢ = ∇fᵢ(x; Bᵢ), or the sum of the gradients of K local
 //!             steps of length s, or C(gᵢ)
 //!          3  w ≈ argmin over the simplex of φ(w) = f̂(x − γ Σ wᵢ gᵢ), by mirror steps; in each:
-//!          4     the server sends y = x − γ Σ wᵢ gᵢ, the target answers ∇f̂(y)
+//!          4     the server sends y = x − γ Σ wᵢ gᵢ, the target answers ∇f̂(y), with a guard drawn towards ∇f₁(y)
 //!          5     wᵢ ∝ wᵢ exp(η γ ⟨∇f̂(y), gᵢ⟩)
-//!          6  with a guard: w is taken back unless it is better on validation data that line 4 did not see
-//!          7  x ← x − γ Σ wᵢ gᵢ
+//!          6  x ← x − γ Σ wᵢ gᵢ
 //! ```
 //!
 //! The server holds the gradients and the target holds its validation data: a mirror step costs a model down and a
@@ -74,7 +73,7 @@ pub struct MeritFed {
     /// What a target judges by: "held-out" (default), "fresh" (a new batch per question) or "training".
     #[serde(default)]
     pub validation: Validation,
-    /// Against over-fitting the validation data: { share = 0.5, z = 3 } keeps half of them from the search, and new weights must be better there by three standard errors (default: none).
+    /// Against over-fitting few validation data: {} or { follows = 0.25 } draws slopes towards those of the target's training data, as far as their noise says (default: none).
     #[serde(default)]
     pub guard: Option<Guard>,
     /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.
@@ -156,22 +155,21 @@ impl Algorithm for MeritFed {
 
     fn round(&self, s: &mut Weighed, round: &mut Round<'_, Self>) -> Result<(), Abort> {
         let (gradients, gamma, target) = (self.gather(s, round)?, self.gamma(), ClientId(self.target)); // line 2
-        let before = s.w.among(&gradients.places());
-        let mut search = self.mirror.search(before.clone(), round.index()); // line 3
+        let mut search = self.mirror.search(s.w.among(&gradients.places()), round.index()); // line 3
+        let mut drawn = None;
         while let Some(question) = search.question(&s.x, gamma, &gradients, round.rng()) {
-            let answer = round.ask_one(target, question)?; // line 4
+            let mut answer = round.ask_one(target, question)?; // line 4
+            if let Reply::Guarded { v, curvature, share } = answer {
+                answer = if self.mirror.gram { Reply::Shape { v, curvature } } else { Reply::Slope { v } };
+                drawn = Some(share);
+            }
             search.learn(self.target, gamma, &gradients, &answer)?; // line 5
         }
-        let mut w = search.weights();
-        if let Some(guard) = &self.guard {
-            let (ahead, behind) = gradients.two_steps(&s.x, -gamma, &w.weights(), &before.weights());
-            let believed = guard.believes(&round.ask_one(target, Ask::Decide { ahead, behind })?);
-            if !believed {
-                w = &before; // line 6
-            }
-            round.note("believed", f64::from(u8::from(believed)));
+        if let Some(share) = drawn {
+            round.note("guard", share);
         }
-        s.step(gamma, &gradients, w); // line 7
+        let w = search.weights();
+        s.step(gamma, &gradients, w); // line 6
         Ok(())
     }
 
@@ -183,10 +181,10 @@ impl Algorithm for MeritFed {
                 let packed = compressors.of(site.id).compress_into(&q, &turn.of(site.id), &mut site.rng, 1.0, &mut opened);
                 Reply::Condensed { packed }
             }
-            _ => {
-                let kept = self.guard.map_or(0.0, |guard| *guard.share);
-                me.judge(ask, self.batch, Judging { on: self.validation, batch: self.mirror.batch, kept }, site)
-            }
+            _ => self
+                .guard
+                .and_then(|guard| guard.answer(ask, site))
+                .unwrap_or_else(|| me.judge(ask, self.batch, Judging { on: self.validation, batch: self.mirror.batch }, site)),
         }
     }
 
@@ -218,7 +216,7 @@ impl Study for MeritFed {
         Unsuitable::when(self.sampling.has_unequal_chances(), alike)?;
         self.sampling.suits(clients)?;
         self.compressor.as_ref().map_or(Ok(()), |compressors| compressors.suits(clients, false))?;
-        self.guard.map_or(Ok(()), |guard| guard.suits())?;
+        self.guard.map_or(Ok(()), |guard| guard.suits(&self.mirror, self.validation))?;
         self.mirror.suits(self.validation)
     }
 

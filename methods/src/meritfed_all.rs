@@ -193,7 +193,7 @@ impl Algorithm for MeritFedAll {
     }
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
-        me.judge(ask, self.batch, Judging { on: self.validation, batch: self.mirror.batch, kept: 0.0 }, site)
+        me.judge(ask, self.batch, Judging { on: self.validation, batch: self.mirror.batch }, site)
     }
 
     fn fits(&self, ask: &Ask, reply: &Reply, _: ClientId, model: ModelShape) -> Result<(), Misfit> {

@@ -31,7 +31,7 @@
 //!   smoothness m(b−1)/(b(m−1)) Lᵢ + (m−b)/(b(m−1)) maxⱼ Lᵢⱼ (Gower et al. 2019), 2 maxⱼ Lᵢⱼ for b = 1:
 //!   the smoothness of the mean alone is not enough.
 //! - For a target ε, Corollary 2 lowers γᵢ to ε μmin/(2 Cᵢ). Its Cᵢ, the noise of gᵢ at the optimum (for
-//!   batches twice the variance there), is not known beforehand: it is a parameter.
+//!   batches twice the variance there), is not known beforehand: it is a parameter, or learnt in rounds ([`online`]).
 //! - Clients with αᵢ = 0 have no part in x: they are never asked and deploy xᵢ*.
 //!
 //! Partial participation is not in the paper. `tracked` takes c of the n clients, keeps hᵢ of the others
@@ -66,6 +66,7 @@ use crate::registry::{Card, Method};
 
 mod kind;
 mod messages;
+pub mod online;
 mod opening;
 mod participants;
 mod settings;
@@ -75,6 +76,7 @@ mod walk;
 pub(crate) use kind::READS;
 pub use kind::{Kind, Personal};
 pub use messages::{Ask, Client, Reply, Server};
+pub use online::Met;
 pub use participants::{Participants, Variant};
 pub use settings::{Coin, Controls, Setting, Steps, Target};
 
@@ -103,7 +105,7 @@ pub struct ScafflixFamily<K: Kind> {
     /// Examples per gradient, drawn without replacement: a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// { eps = 1e-3, noise = C }: steps at most eps mu/(2 C_i), which bring Psi below eps despite noise (default: none).
+    /// { eps = 1e-3, noise = C }: steps at most eps mu/(2 C_i), which bring Psi below eps despite noise; online = true learns the noise in rounds (default: none).
     #[serde(default)]
     pub target: Option<Target>,
     /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
@@ -178,14 +180,14 @@ impl<K: Kind> ScafflixFamily<K> {
 
     /// γᵢ, lowered for the target: `room` is ε μmin/2.
     fn lowered(&self, id: ClientId, step: f64, room: Option<f64>) -> f64 {
-        let noise = self.target.as_ref().map_or(0.0, |target| *target.noise.of(id));
+        let noise = self.target.as_ref().map_or(0.0, |target| target.noise.as_ref().map_or(0.0, |noise| *noise.of(id)));
         room.filter(|_| noise > 0.0).map_or(step, |room| step.min(room / noise)) // line 2
     }
 
     /// Line 8, if the client waits for it.
     fn settle(&self, me: &mut Client, mean: &Vector, gain: f64, id: ClientId) {
         if let Some(sent) = me.sent.take() {
-            let rate = me.p * gain * me.pace * self.share(id) / (me.step * me.slow);
+            let rate = self.chance(me.p, me.slow) * gain * me.pace * self.share(id) / (me.step * me.slow);
             me.h.axpy(rate, mean); // line 8
             me.h.axpy(-rate, &sent);
         }
@@ -200,17 +202,23 @@ impl<K: Kind> ScafflixFamily<K> {
     /// Lines 6 and 7, in full, and line 9.
     fn gather(&self, s: &mut Server, cohort: &Cohort, steps: u32, round: &mut Round<'_, Self>) -> Result<(Vector, Cohort), Abort> {
         let x = s.x.clone();
-        let ask = match &s.plateau {
-            None => Ask::Advance { x, steps },
-            Some(state) => Ask::Assess { x, steps, slow: state.client },
+        let ask = match (&s.plateau, &s.met) {
+            (Some(state), _) => Ask::Assess { x, steps, slow: state.client },
+            (None, Some(met)) => Ask::Gauge { x, steps, slow: met.slow() },
+            (None, None) => Ask::Advance { x, steps },
         };
         let sum = round.sum(cohort, ask, |id| self.weight(s, id))?;
-        let (who, losses) = (sum.answered.clone(), sum.numbers[0]);
+        let (who, told) = (sum.answered.clone(), sum.numbers[0]);
         let answered = who.len() as f64;
         if let (Some(decay), Some(state), true) = (&self.decay, &mut s.plateau, answered > 0.0) {
             round.note("slow", state.client);
-            round.note("cohort_loss", losses / answered);
-            decay.push(state, losses / answered); // line 9
+            round.note("cohort_loss", told / answered);
+            decay.push(state, told / answered); // line 9
+        }
+        if let (Some(met), true) = (&mut s.met, answered > 0.0) {
+            round.note("slow", met.slow());
+            met.hear(told / answered);
+            round.note("noise", met.mean);
         }
         Ok((sum.mean(), who)) // line 7
     }
@@ -237,7 +245,7 @@ impl<K: Kind> Algorithm for ScafflixFamily<K> {
 
     fn server(&self, start: Vector) -> Server {
         let p = if let Rate::Given(p) = self.p { *p } else { f64::NAN };
-        Server { x: self.start.from(start), steps: vec![], p, plateau: self.decay.as_ref().map(Decay::begin) }
+        Server { x: self.start.from(start), steps: vec![], p, plateau: self.decay.as_ref().map(Decay::begin), met: None }
     }
 
     fn client(&self, site: &mut Site<'_>) -> Client {
@@ -275,8 +283,9 @@ impl<K: Kind> Algorithm for ScafflixFamily<K> {
         if sharing.is_empty() && !round.everyone().is_empty() {
             return Ok(());
         }
+        let p = self.chance(s.p, s.met.as_ref().map_or(1.0, Met::slow));
         let steps = match self.coin {
-            Coin::Geometric => u32::try_from(round.rng().geometric(s.p)).unwrap_or(u32::MAX), // line 4
+            Coin::Geometric => u32::try_from(round.rng().geometric(p)).unwrap_or(u32::MAX), // line 4
             Coin::Every(steps) => steps,
         };
         let (cohort, tracked) = (self.cohort(&sharing, round), self.sampling.variant == Variant::Tracked);
@@ -298,7 +307,7 @@ impl<K: Kind> Algorithm for ScafflixFamily<K> {
             round.ask(&answered.required(), Ask::Settle { mean: s.x.clone(), gain }, |_, _| {})?;
         }
         round.note("steps", f64::from(steps));
-        round.note("p", s.p);
+        round.note("p", p);
         Ok(())
     }
 
@@ -335,6 +344,13 @@ impl<K: Kind> Algorithm for ScafflixFamily<K> {
                 let loss = site.train.value(&at, Rows::All);
                 Reply::Assessed { x: self.advance(me, x, *steps, site), loss }
             }
+            Ask::Gauge { x, steps, slow } => {
+                self.settle(me, x, 1.0, site.id);
+                me.slow = *slow;
+                let at = self.deploys(site.id).model(self, me, x, site);
+                let noise = me.step * self.gauge(&at, site);
+                Reply::Gauged { x: self.advance(me, x, *steps, site), noise }
+            }
             Ask::Condense { x, steps, turn, damping } => {
                 self.settle(me, x, 1.0, site.id);
                 let moved = self.walk(me, x, *steps, site);
@@ -354,7 +370,7 @@ impl<K: Kind> Algorithm for ScafflixFamily<K> {
     fn addend<'r>(&self, reply: &'r Reply) -> Option<Addend<'r>> {
         match reply {
             Reply::Gradient { g: x } | Reply::Moved { x } => Some(Addend::counting(1.0).vector(x)),
-            Reply::Assessed { x, loss } => Some(Addend::counting(1.0).vector(x).plain(*loss)),
+            Reply::Assessed { x, loss: told } | Reply::Gauged { x, noise: told } => Some(Addend::counting(1.0).vector(x).plain(*told)),
             Reply::Introduction { .. } | Reply::Condensed { .. } | Reply::Done {} => None,
         }
     }
@@ -382,12 +398,13 @@ impl<K: Kind> Study for ScafflixFamily<K> {
 
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         Unsuitable::unless_listed("alpha", self.kind.alpha().and_then(PerClient::listed), clients)?;
-        Unsuitable::unless_listed("noise", self.target.as_ref().and_then(|t| t.noise.listed()), clients)?;
+        Unsuitable::unless_listed("noise", self.target.as_ref().and_then(|t| t.noise.as_ref()?.listed()), clients)?;
         coin_suits(self.p)?;
         Unsuitable::unless_listed("pace", self.pace.listed(), clients)?;
         settings::suits(self.coin)?;
         self.sampling.suits(clients)?;
         self.compressor_suits(clients)?;
+        self.target_suits()?;
         let both = self.decay.is_some() && self.compressor.is_some();
         Unsuitable::when(both, "decay goes with uncompressed replies: leave one of the two out")
     }

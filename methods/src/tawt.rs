@@ -6,7 +6,7 @@
 //! ```text
 //! before   1  w = (1/n, …, 1/n)
 //! round    2  every client i sends gᵢ = ∇fᵢ(x; Bᵢ)
-//!          3  in rounds 1, 3, 5, …: wᵢ ∝ wᵢ exp(c cos(g₁, gᵢ)),   c = 100 γ unless told
+//!          3  in rounds 1, 3, 5, …: wᵢ ∝ wᵢ exp(c cos(g₁, gᵢ)),   by default c = 100 γ
 //!          4  x ← x − γ Σ wᵢ gᵢ
 //! ```
 //!
@@ -34,7 +34,7 @@ pub struct Tawt {
     /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// c: how fast weights move; 100 times the step unless told.
+    /// c: how fast weights move (default: 100 times the step).
     #[serde(default)]
     pub rate: Option<NonNegative>,
     /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.

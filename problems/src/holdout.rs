@@ -9,10 +9,10 @@ use crate::error::ProblemError;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Holdout {
-    /// For choosing; 0 unless told.
+    /// For choosing (default 0).
     #[serde(default = "nothing")]
     pub validation: Fraction,
-    /// For judging; 0 unless told.
+    /// For judging (default 0).
     #[serde(default = "nothing")]
     pub test: Fraction,
     /// Is it cut anew for each seed of a run, on the same clients? Repeated splits tell what chance has to do with it.

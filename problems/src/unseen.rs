@@ -13,9 +13,9 @@ use crate::holdout::Parts;
 /// A number alone is the share of the clients: `unseen = 0.1`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unseen {
-    /// Share of the clients that never train, besides those to whom the source gives test rows only; 0 unless told.
+    /// Share of the clients that never train, besides those to whom the source gives test rows only (default 0).
     pub clients: Fraction,
-    /// Share of each one's examples that it is judged on; ½ unless told. The others are its own, to personalise with.
+    /// Share of each one's examples that it is judged on (default ½). The others are its own, to personalise with.
     pub test: Fraction,
 }
 

@@ -41,7 +41,8 @@ impl What {
 }
 
 fn method(card: &motet::methods::Card) -> Value {
-    let mut entry = json!({ "name": card.name, "about": card.about, "paper": card.paper, "reads": card.reads, "example": serde_json::from_str::<Value>(card.example).unwrap_or_default(), "parameters": table(card.parameters), "types": types(card.parameters) });
+    let mut entry = json!({ "name": card.name, "about": card.about, "paper": card.paper, "reads": card.reads, "parameters": table(card.parameters), "types": types(card.parameters) });
+    entry["example"] = serde_json::from_str(card.example).expect("a card's example is JSON");
     if let Some(line) = local_update::line(card.name) {
         entry["local_update"] = json!(line);
     }

@@ -14,7 +14,7 @@ use motet::bundled::EXPERIMENTS;
 
 /// Make one page of many experiments: figures, claims, measured values, data, deviations from the papers.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  motet reproduce --all --out runs && motet results runs/* --out docs/results.md")]
+#[command(after_help = "Examples:\n  motet reproduce --all --out runs && motet results runs/* --out docs/lab/results.md")]
 pub(crate) struct ResultsArgs {
     /// Folders that experiments left
     #[arg(required = true)]

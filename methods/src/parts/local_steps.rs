@@ -41,7 +41,7 @@ impl Default for Amount {
 }
 
 impl Amount {
-    /// One pass: what FedAvg and its kin do unless told.
+    /// One pass: the default of FedAvg and its kin.
     pub fn one_epoch() -> Self {
         Amount::Epochs(NonZeroU32::MIN)
     }

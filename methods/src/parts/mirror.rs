@@ -30,7 +30,7 @@ pub struct Mirror {
     pub steps: u32,
     /// η
     pub rate: NonNegative,
-    /// Validation examples per question; all unless told.
+    /// Validation examples per question (default all).
     #[serde(default)]
     pub batch: BatchSize,
     /// h: half the distance of the two points of `zeroth`.

@@ -3,7 +3,7 @@
 //! Everyone is asked for gradients. A target is also asked how good a model is on its validation data, in two ways:
 //! for a slope, or for two values, which say less about the data and never show it another client's gradient.
 
-use motet_core::{Abort, ClientId, Constants, Meter, Misfit, ModelShape, Purpose, Rng, Rows, Seed, Site, Vector, message, wire};
+use motet_core::{Abort, Constants, Misfit, ModelShape, Site, Vector, message, wire};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::{Packed, Turn};
@@ -48,13 +48,6 @@ message! {
             /// For the dice that both sides throw.
             turn: Turn,
         },
-        /// Is one candidate better than the other, on validation data that nothing was sought with?
-        Decide {
-            /// The new one.
-            ahead: Vector,
-            /// The old one.
-            behind: Vector,
-        },
     }
 }
 
@@ -97,14 +90,14 @@ message! {
             /// What the compressor made of it.
             packed: Packed,
         },
-        /// By how much the new candidate is better, and how far that can be trusted.
-        Decided {
-            /// Mean of f̂(behind) − f̂(ahead).
-            gain: f64,
-            /// Its standard error; infinite where there are too few examples.
-            error: f64,
-            /// How many differences it is the mean of.
-            groups: u32,
+        /// ∇f̂ drawn towards the slope on training data, against few validation data.
+        Guarded {
+            /// The slope.
+            v: Vector,
+            /// c where the Hessian is c I everywhere; none where it is not known to be.
+            curvature: Option<f64>,
+            /// The part of the training data in it.
+            share: f64,
         },
     }
 }
@@ -120,10 +113,13 @@ impl Reply {
                 Misfit::of_constant("curvature", *curvature)?;
                 v.fits(model)
             }
-            (Ask::Compare { .. }, Reply::Values { .. })
-            | (Ask::Count {}, Reply::Counted { .. })
-            | (Ask::Decide { .. }, Reply::Decided { .. }) => Ok(()),
-            (Ask::Validate { .. } | Ask::Describe { .. } | Ask::Compare { .. } | Ask::Decide { .. }, Reply::Unable {}) => Ok(()),
+            (Ask::Validate { .. } | Ask::Describe { .. }, Reply::Guarded { v, curvature, share }) => {
+                Misfit::of_constant("curvature", *curvature)?;
+                Misfit::of_constant("share", Some(*share))?;
+                v.fits(model)
+            }
+            (Ask::Compare { .. }, Reply::Values { .. }) | (Ask::Count {}, Reply::Counted { .. }) => Ok(()),
+            (Ask::Validate { .. } | Ask::Describe { .. } | Ask::Compare { .. }, Reply::Unable {}) => Ok(()),
             _ => Err(Misfit::Variant),
         }
     }
@@ -186,7 +182,6 @@ impl Places {
 
     /// Answers every question, those of a target too.
     pub fn judge(&mut self, ask: &Ask, batch: BatchSize, by: Judging, site: &mut Site<'_>) -> Reply {
-        let (id, seed) = (site.id, site.seed);
         let meter = match by.on {
             Validation::Training => &mut site.train,
             Validation::HeldOut | Validation::Fresh => match &mut site.validation {
@@ -197,13 +192,11 @@ impl Places {
         if by.on == Validation::Fresh {
             self.validation.restart();
         }
-        let parts = parted(seed, id, meter.samples(), by.kept);
-        let sought = parts.as_ref().map(|(sought, _)| &sought[..]);
         match ask {
             Ask::Validate { y: at } | Ask::Describe { x: at } => {
                 let mut v = at.zeros_like();
-                let own = self.next(by.batch, sought, meter.samples(), &mut site.rng);
-                meter.gradient_into(at, own.rows(), &mut v);
+                let rows = self.validation.next(by.batch, meter.samples(), &mut site.rng);
+                meter.gradient_into(at, rows, &mut v);
                 if matches!(ask, Ask::Validate { .. }) {
                     Reply::Slope { v }
                 } else {
@@ -211,22 +204,10 @@ impl Places {
                 }
             }
             Ask::Compare { ahead, behind } => {
-                let own = self.next(by.batch, sought, meter.samples(), &mut site.rng);
-                Reply::Values { ahead: meter.value(ahead, own.rows()), behind: meter.value(behind, own.rows()) }
-            }
-            Ask::Decide { ahead, behind } => {
-                parts.map_or(Reply::Decided { gain: 0.0, error: f64::INFINITY, groups: 0 }, |(_, kept)| paired(meter, &kept, ahead, behind))
+                let rows = self.validation.next(by.batch, meter.samples(), &mut site.rng);
+                Reply::Values { ahead: meter.value(ahead, rows), behind: meter.value(behind, rows) }
             }
             _ => self.answer(ask, batch, site),
-        }
-    }
-
-    /// The next batch of all validation examples, or of a part of them.
-    fn next<'a>(&'a mut self, batch: BatchSize, part: Option<&'a [u32]>, samples: usize, rng: &mut Rng) -> Drawn<'a> {
-        let Some(part) = part else { return Drawn::Of(self.validation.next(batch, samples, rng)) };
-        match self.validation.next(batch, part.len(), rng) {
-            Rows::All => Drawn::Of(Rows::Only(part)),
-            Rows::Only(places) => Drawn::Made(places.iter().map(|&k| part[k as usize]).collect()),
         }
     }
 }
@@ -238,57 +219,10 @@ pub struct Judging {
     pub on: Validation,
     /// How many of them a question.
     pub batch: BatchSize,
-    /// The share kept for [`Ask::Decide`].
-    pub kept: f64,
-}
-
-/// A batch of a part, which has to be made, or one that is there.
-enum Drawn<'a> {
-    Of(Rows<'a>),
-    Made(Vec<u32>),
-}
-
-impl Drawn<'_> {
-    fn rows(&self) -> Rows<'_> {
-        match self {
-            Drawn::Of(rows) => *rows,
-            Drawn::Made(rows) => Rows::Only(rows),
-        }
-    }
-}
-
-/// The examples that weights are sought with, and those that decide: drawn once for each seed. None where nothing is kept, or where
-/// there are too few to part.
-fn parted(seed: Seed, client: ClientId, samples: usize, kept: f64) -> Option<(Vec<u32>, Vec<u32>)> {
-    if kept <= 0.0 || samples < 2 {
-        return None;
-    }
-    let mut order: Vec<u32> = (0..samples as u32).collect();
-    seed.fixed(client, Purpose::Entry).shuffle(&mut order);
-    let kept = ((kept * samples as f64).round() as usize).clamp(1, samples - 1);
-    let kept = order.split_off(samples - kept);
-    Some((order, kept))
-}
-
-/// So many groups of examples tell the noise of a mean well enough, however many examples there are.
-const GROUPS: usize = 50;
-
-/// Mean and standard error of f̂(behind) − f̂(ahead), of differences over the same examples.
-fn paired(meter: &mut Meter<'_>, rows: &[u32], ahead: &Vector, behind: &Vector) -> Reply {
-    let groups = rows.len().min(GROUPS);
-    let mut difference = |k: usize| {
-        let some = Rows::Only(&rows[k * rows.len() / groups..(k + 1) * rows.len() / groups]);
-        meter.value(behind, some) - meter.value(ahead, some)
-    };
-    let each: Vec<f64> = (0..groups).map(&mut difference).collect();
-    let gain = each.iter().sum::<f64>() / groups as f64;
-    let squares: f64 = each.iter().map(|d| (d - gain).powi(2)).sum();
-    let error = if groups < 2 { f64::INFINITY } else { (squares / (groups - 1) as f64 / groups as f64).sqrt() };
-    Reply::Decided { gain, error, groups: groups as u32 }
 }
 
 /// c, if the Hessian is c I everywhere: as strongly convex as it is smooth.
-fn even(constants: Constants) -> Option<f64> {
+pub(crate) fn even(constants: Constants) -> Option<f64> {
     constants.smoothness.filter(|_| constants.smoothness == constants.convexity)
 }
 

@@ -2,6 +2,7 @@
 
 use motet_core::{ClientId, Misfit, ModelShape, Vector, message, wire};
 
+use super::Met;
 use crate::parts::Plateau;
 use crate::parts::compress::{Compressors, Packed, Turn};
 
@@ -59,6 +60,15 @@ message! {
             /// ρ
             damping: f64,
         },
+        /// For lines 4 and 5, with the noise before the first step.
+        Gauge {
+            /// x
+            x: Vector,
+            /// ℓ
+            steps: u32,
+            /// What γᵢ is multiplied by.
+            slow: f64,
+        },
         /// For line 8, now.
         Settle {
             /// x of line 7.
@@ -105,6 +115,13 @@ message! {
             /// Cᵢ(xᵢ − x)
             packed: Packed,
         },
+        /// Line 5, and the noise that was met.
+        Gauged {
+            /// xᵢ
+            x: Vector,
+            /// γᵢ Ĉᵢ
+            noise: f64,
+        },
         /// It is done; costs no bits.
         Done {},
     }
@@ -122,6 +139,10 @@ impl Reply {
             }
             (Ask::Differentiate { .. }, Reply::Gradient { g }) => g.fits(model),
             (Ask::Advance { .. }, Reply::Moved { x }) | (Ask::Assess { .. }, Reply::Assessed { x, .. }) => x.fits(model),
+            (Ask::Gauge { .. }, Reply::Gauged { x, noise }) => {
+                Misfit::of_constant("noise", Some(*noise))?;
+                x.fits(model)
+            }
             (Ask::Condense { turn, .. }, Reply::Condensed { packed }) => {
                 compressors.map_or(Err(Misfit::Variant), |compressors| compressors.of(from).fits(packed, &turn.of(from), model))
             }
@@ -142,6 +163,8 @@ wire! {
         pub p: f64,
         /// Of the decay, where there is one.
         pub plateau: Option<Plateau>,
+        /// Of a target whose noise is learnt.
+        pub met: Option<Met>,
     }
 }
 

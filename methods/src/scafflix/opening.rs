@@ -2,7 +2,7 @@
 
 use motet_core::{Abort, Cohort, Mean, Rate, Round};
 
-use super::{Ask, Kind, Reply, ScafflixFamily, Server, settings};
+use super::{Ask, Kind, Met, Reply, ScafflixFamily, Server, settings};
 use crate::parts::Start;
 
 const SMOOTHNESS: &str = "the model does not know its smoothness";
@@ -37,6 +37,9 @@ impl<K: Kind> ScafflixFamily<K> {
             Some(target) => Some(0.5 * *target.eps * known.least_convexity().ok_or_else(|| unsuited(CONVEXITY, "leave target out"))?),
             None => None,
         };
+        if let (Some(room), Some(true)) = (room, self.target.as_ref().map(|target| target.online)) {
+            s.met = Some(Met::new(room));
+        }
         s.steps = known.steps(|id, bound| {
             let own = || bound.map(|a| *self.scale / a);
             common.or_else(own).map_or(f64::NAN, |step| self.lowered(id, self.step_of(id, step), room))

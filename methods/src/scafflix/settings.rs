@@ -67,8 +67,12 @@ pub enum Controls {
 pub struct Target {
     /// ε, of the Lyapunov function Ψ.
     pub eps: Positive,
-    /// Cᵢ
-    pub noise: PerClient<NonNegative>,
+    /// Cᵢ, where it is known before the first round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<PerClient<NonNegative>>,
+    /// Is it learnt in rounds?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub online: bool,
 }
 
 /// χ = n(c−1)/(c(n−1)), its limit for a population without end.

@@ -169,6 +169,8 @@ fn settings() -> Vec<Value> {
         json!({ "compressor": { "kind": "qsgd", "levels": 2 }, "sampling": { "clients": 3 }, "pace": 0.5 }),
         falling(0.0),
         falling(1.1),
+        json!({ "batch": 2, "target": { "eps": 0.02, "online": true } }),
+        json!({ "batch": 1, "target": { "eps": 0.02, "online": true }, "sampling": { "clients": 3 } }),
     ];
     let mut some = falling(1.1);
     some["sampling"] = json!({ "clients": 3 });

@@ -105,3 +105,38 @@ fn steps_that_fall_on_a_plateau_lower_the_noise_floor_and_keep_the_optimum() {
         assert!(*slow.last().unwrap() < 0.01 && falling < 0.1 * steady, "{falling} against {steady}");
     }
 }
+
+/// Everyone's noise is learnt in rounds, and it is what it is at the optimum.
+#[test]
+fn noise_that_is_learnt_in_rounds_is_the_truth_and_brings_psi_below_the_target() {
+    let lab = Lab::new(lrs(4, 6, 3));
+    let target = Target::new(&lab, &ALPHA);
+    let (c, eps) = (noise(&lab, &target, 2), 0.02);
+    let method = scafflix(Some(2), json!({ "eps": eps, "online": true }));
+    let start = Setup::new(&lab, 1).run(&scafflix(Some(2), json!(null)), &rounds(0));
+    let truth = (0..4).map(|i| start.step[i] * c[i]).sum::<f64>() / 4.0;
+    let seeds = 0..20;
+    let ends: Vec<_> = seeds.map(|seed| Setup::new(&lab, seed).run(&method, &rounds(300))).collect();
+    let learnt: Vec<f64> = ends.iter().map(|end| end.trained.server.met.as_ref().unwrap().mean / truth).collect();
+    let mean = learnt.iter().sum::<f64>() / 20.0;
+    // Each is a mean of about 200 rounds of four clients, and x is still a little away from the optimum.
+    assert!((mean - 1.0).abs() < 0.05 && learnt.iter().all(|ratio| (ratio - 1.0).abs() < 0.3), "{mean}: {learnt:?}");
+    let apart = |ends: &[f64]| ends.iter().sum::<f64>() / ends.len() as f64;
+    let with = apart(&ends.iter().map(|end| end.x.distance2(&target.x)).collect::<Vec<_>>());
+    let plain = scafflix(Some(2), json!(null));
+    let without = apart(&(0..20).map(|seed| Setup::new(&lab, seed).run(&plain, &rounds(300)).x.distance2(&target.x)).collect::<Vec<_>>());
+    assert!(with <= eps && with < 0.1 * without, "{with:e} with, {without:e} without");
+    for end in &ends {
+        let met = end.trained.server.met.as_ref().unwrap();
+        assert!(met.slow() < 1.0 && met.rounds == 300);
+    }
+}
+
+#[test]
+fn noise_that_cannot_be_learnt_is_refused_in_words() {
+    use motet_core::Study;
+    let refused = |batch, target: Value| scafflix(batch, target).suits(Some(4)).unwrap_err().to_string();
+    assert!(refused(Some(2), json!({ "eps": 0.1 })).contains("online = true"));
+    assert!(refused(None, json!({ "eps": 0.1, "online": true })).contains("give batch"));
+    assert!(scafflix(Some(2), json!({ "eps": 0.1, "online": true, "noise": 1.0 })).suits(Some(4)).is_ok());
+}

@@ -233,7 +233,7 @@ pub(super) fn quoted(text: &str) -> String {
 pub(super) fn table_of(source: &Source) -> String {
     let value = serde_json::to_value(source).unwrap_or_default();
     let written = |value: &Value| toml::Value::try_from(value).map_or_else(|_| quoted(&value.to_string()), |value| value.to_string());
-    // What is as it is unless told need not be said.
+    // A default need not be written.
     let dull = |(name, value): &(&String, &Value)| {
         matches!((name.as_str(), value), ("targets", Value::String(auto)) if auto == "auto")
             || matches!((name.as_str(), value), ("standardise", Value::Bool(true)))

@@ -19,7 +19,7 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// So many outputs, started as Glorot and Bengio propose unless told otherwise.
+    /// A layer with this many outputs. By default it starts as Glorot and Bengio propose.
     pub fn new(outputs: usize) -> Self {
         Self { outputs, init: None, inputs: 0, rows: 0, image: None }
     }

@@ -98,7 +98,7 @@ impl DataFrame {
         Self { target: Some(column.to_owned()), ..self }
     }
 
-    /// What the target is; words and whole numbers are classes unless told.
+    /// What the target is (default: words and whole numbers are classes).
     #[must_use]
     pub fn targets(mut self, kind: TargetKind) -> Self {
         self.rules.targets = kind;
@@ -112,7 +112,7 @@ impl DataFrame {
         self
     }
 
-    /// How many different words a column may have at most; 100 unless told.
+    /// How many different words a column may have at most (default 100).
     #[must_use]
     pub fn most_categories(mut self, most: NonZeroU32) -> Self {
         self.rules.most_categories = most;
@@ -126,13 +126,13 @@ impl DataFrame {
         self
     }
 
-    /// What each row is for; all are for training unless told.
+    /// What each row is for (default: all are for training).
     #[must_use]
     pub fn usage(self, usage: Vec<Usage>) -> Self {
         Self { usage: Some(usage), ..self }
     }
 
-    /// What records and experiment files call the data; "data" unless told.
+    /// What records and experiment files call the data (default "data").
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }

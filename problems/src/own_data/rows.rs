@@ -102,13 +102,13 @@ impl LabelledRows {
         Self { clients: Some(names.into()), ..self }
     }
 
-    /// What each row is for; all are for training unless told.
+    /// What each row is for (default: all are for training).
     #[must_use]
     pub fn usage(self, usage: Vec<Usage>) -> Self {
         Self { usage: Some(usage), ..self }
     }
 
-    /// What records and experiment files call the data; "data" unless told.
+    /// What records and experiment files call the data (default "data").
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self }

@@ -25,16 +25,16 @@ use crate::error::ProblemError;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Curvatures {
-    /// The least curvature; 0.5 unless told.
+    /// The least curvature (default 0.5).
     #[serde(default = "half")]
     pub low: Positive,
-    /// The largest curvature; 2 unless told.
+    /// The largest curvature (default 2).
     #[serde(default = "two")]
     pub high: Positive,
-    /// How many clients; without end unless told.
+    /// How many clients (default: without end).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
-    /// Standard deviation of the noise of a gradient in training; 0 unless told.
+    /// Standard deviation of the noise of a gradient in training (default 0).
     #[serde(default)]
     pub noise: NonNegative,
 }

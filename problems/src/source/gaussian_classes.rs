@@ -33,12 +33,12 @@ pub struct GaussianClasses {
     pub examples: NonZeroU32,
     /// d: numbers per example.
     pub features: NonZeroU32,
-    /// How many classes; 10 unless told.
+    /// How many classes (default 10).
     #[serde(default = "ten")]
     pub classes: NonZeroU32,
     /// Concentration of a client's labels: 0.1 is very uneven, 100 nearly even.
     pub alpha: Positive,
-    /// Distance of the class means from 0; 2 unless told.
+    /// Distance of the class means from 0 (default 2).
     #[serde(default = "two")]
     pub separation: Positive,
 }

@@ -14,16 +14,16 @@ use crate::own_data::{DataError, OwnData, UNNAMED};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Given {
-    /// What the program calls the data; "data" unless told.
+    /// What the program calls the data (default "data").
     #[serde(default = "unnamed")]
     pub name: String,
-    /// How many rows there must be; any number unless told.
+    /// How many rows there must be (default: any number).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
-    /// How many features a row must have; any number unless told.
+    /// How many features a row must have (default: any number).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<u64>,
-    /// The SHA-256 that all values must have; any unless told.
+    /// The SHA-256 that all values must have (default any).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     #[serde(skip)]

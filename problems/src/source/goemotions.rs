@@ -27,19 +27,19 @@ pub struct GoEmotions {
     /// Folder with train.tsv, dev.tsv, test.tsv (plain or packed), emotions.txt and ekman_mapping.json.
     #[serde(default = "folder")]
     pub folder: PathBuf,
-    /// "emotions" (28 classes) or "ekman" (anger, disgust, fear, joy, sadness, surprise, neutral); emotions unless told.
+    /// "emotions" (28 classes) or "ekman" (anger, disgust, fear, joy, sadness, surprise, neutral). Default: emotions.
     #[serde(default)]
     pub labels: Grouping,
-    /// "tokens" (for `bert`) or "bag" (which words are there); tokens unless told.
+    /// "tokens" (for `bert`) or "bag" (which words are there). Default: tokens.
     #[serde(default)]
     pub form: TextForm,
-    /// A `vocab.txt` of word pieces for tokens; none, and the most frequent words instead, unless told.
+    /// A `vocab.txt` of word pieces for tokens (default: none; the most frequent words are the tokens).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<PathBuf>,
-    /// How many of the most frequent words are known where there are no word pieces; 4,000 unless told.
+    /// How many of the most frequent words are known where there are no word pieces (default 4,000).
     #[serde(default = "four_thousand")]
     pub words: NonZeroU32,
-    /// Tokens of a comment; longer ones are cut; 32 unless told.
+    /// Tokens of a comment; longer ones are cut (default 32).
     #[serde(default = "thirty_two")]
     pub length: NonZeroU32,
 }

@@ -28,13 +28,13 @@ pub struct Handwriting {
     pub writers: NonZeroU32,
     /// Examples per writer.
     pub examples: NonZeroU32,
-    /// How many classes: the first of 0-9, A-Z, a-z; 62 unless told.
+    /// How many classes: the first of 0-9, A-Z, a-z (default 62).
     #[serde(default = "all")]
     pub classes: NonZeroU32,
-    /// How far apart the hands are; 1 unless told, 0 is one hand for all.
+    /// How far apart the hands are (default 1); 0 is one hand for all.
     #[serde(default = "one")]
     pub heterogeneity: NonNegative,
-    /// How much a writer's own examples differ; 1 unless told.
+    /// How much a writer's own examples differ (default 1).
     #[serde(default = "one")]
     pub jitter: NonNegative,
 }

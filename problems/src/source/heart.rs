@@ -29,10 +29,10 @@ pub struct HeartDisease {
     /// Folder with `processed.HOSPITAL.data`.
     #[serde(default = "folder")]
     pub folder: PathBuf,
-    /// Which hospitals; cleveland, hungarian, switzerland, va unless told.
+    /// Which hospitals (default: cleveland, hungarian, switzerland, va).
     #[serde(default = "all")]
     pub hospitals: Vec<String>,
-    /// "ill" (two classes) or "degree" (five); ill unless told.
+    /// "ill" (two classes) or "degree" (five). Default: ill.
     #[serde(default)]
     pub target: Diagnosis,
 }

@@ -29,16 +29,16 @@ use crate::matrix::{Bytes, Matrix};
 pub struct Idx {
     /// The folder with train-images-idx3-ubyte and so on, plain or packed.
     pub path: PathBuf,
-    /// What the files' names begin with, as in "emnist-byclass-"; nothing unless told.
+    /// What the files' names begin with, as in "emnist-byclass-" (default nothing).
     #[serde(default)]
     pub prefix: String,
     /// "train" (default), "test" (as rows to train on), or "both": then test files are rows to be judged on.
     #[serde(default)]
     pub part: Part,
-    /// Clients are the writers of qmnist-train-labels-idx2-int (and -test-); false unless told.
+    /// Clients are the writers of qmnist-train-labels-idx2-int (and -test-). Default: false.
     #[serde(default)]
     pub writers: bool,
-    /// Swap rows and columns of each image, as EMNIST wants it; false unless told.
+    /// Swap rows and columns of each image, as EMNIST wants it (default false).
     #[serde(default)]
     pub transpose: bool,
 }

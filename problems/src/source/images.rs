@@ -28,19 +28,19 @@ pub struct SyntheticImages {
     pub clients: NonZeroU32,
     /// Examples per client.
     pub examples: NonZeroU32,
-    /// Height and width in pixels; 28 unless told.
+    /// Height and width in pixels (default 28).
     #[serde(default = "side")]
     pub side: NonZeroU32,
-    /// Numbers per pixel; 1 unless told.
+    /// Numbers per pixel (default 1).
     #[serde(default = "one")]
     pub channels: NonZeroU32,
-    /// How many classes; 10 unless told.
+    /// How many classes (default 10).
     #[serde(default = "ten")]
     pub classes: NonZeroU32,
-    /// How far apart the clients' hands are; 0, all alike, unless told.
+    /// How far apart the clients' hands are (default: 0, all alike).
     #[serde(default = "alike")]
     pub heterogeneity: NonNegative,
-    /// How much stronger than the noise the patterns are; 1 unless told.
+    /// How much stronger than the noise the patterns are (default 1).
     #[serde(default = "even")]
     pub signal: Positive,
 }

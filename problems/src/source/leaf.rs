@@ -38,10 +38,10 @@ use crate::matrix::{Bytes, Matrix};
 pub struct Leaf {
     /// A file, or a folder with some, plain or packed.
     pub path: PathBuf,
-    /// A file or folder with the same users' examples for test; none unless told.
+    /// A file or folder with the same users' examples for test (default none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<PathBuf>,
-    /// Of texts with classes: so many of the most frequent words are features; 5000 unless told.
+    /// Of texts with classes: so many of the most frequent words are features (default 5000).
     #[serde(default = "words")]
     pub words: NonZeroU32,
 }

@@ -23,7 +23,7 @@ use crate::matrix::{Bytes, Dense, Matrix, Single};
 pub struct Npz {
     /// The file.
     pub path: PathBuf,
-    /// Bytes of x are divided by this; 255, which makes pixels numbers from 0 to 1, unless told.
+    /// Bytes of x are divided by this (default 255, which makes pixels numbers from 0 to 1).
     #[serde(default = "pixels")]
     pub divide: Positive,
 }

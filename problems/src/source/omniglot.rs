@@ -23,10 +23,10 @@ use serde::{Deserialize, Serialize};
 pub struct Omniglot {
     /// The archives; what two of them share counts once.
     pub paths: Vec<PathBuf>,
-    /// Height and width to which images are shrunk; 28 unless told.
+    /// Height and width to which images are shrunk (default 28).
     #[serde(default = "side")]
     pub side: NonZeroU32,
-    /// Take only these alphabets; all unless told.
+    /// Take only these alphabets (default all).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alphabets: Vec<String>,
 }

@@ -31,16 +31,16 @@ use crate::model::Tagging;
 pub struct SyntheticPosts {
     /// How many users.
     pub clients: NonZeroU32,
-    /// Different words; 10,000 unless told.
+    /// Different words (default 10,000).
     #[serde(default = "ten_thousand")]
     pub words: NonZeroU32,
-    /// Different tags; 500 unless told.
+    /// Different tags (default 500).
     #[serde(default = "five_hundred")]
     pub tags: NonZeroU32,
-    /// The most posts of a user; 128 unless told.
+    /// The most posts of a user (default 128).
     #[serde(default = "most_posts")]
     pub posts: NonZeroU32,
-    /// How often a user keeps to his own few tags; 0.5 unless told.
+    /// How often a user keeps to his own few tags (default 0.5).
     #[serde(default = "half")]
     pub heterogeneity: Fraction,
 }

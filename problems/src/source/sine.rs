@@ -31,7 +31,7 @@ pub struct Sine {
     pub counts: Vec<NonZeroU32>,
     /// Points per client.
     pub examples: NonZeroU32,
-    /// Points lie in [-range, range]; 5 unless told.
+    /// Points lie in [-range, range] (default 5).
     #[serde(default = "five")]
     pub range: Positive,
 }

@@ -33,27 +33,27 @@ pub struct Synthetic {
     pub examples: NonZeroU32,
     /// d: numbers per example.
     pub features: NonZeroU32,
-    /// How many classes; 2 unless told.
+    /// How many classes (default 2).
     #[serde(default = "two")]
     pub classes: NonZeroU32,
     /// How far apart the clients' true models are; 0 is one model for all.
     pub heterogeneity: NonNegative,
-    /// How sharp the labels are: length of the true models; 8 unless told.
+    /// How sharp the labels are: length of the true models (default 8).
     #[serde(default = "eight")]
     pub signal: Positive,
-    /// Share of labels drawn at random; 0 unless told.
+    /// Share of labels drawn at random (default 0).
     #[serde(default = "no_fraction")]
     pub noise: Fraction,
-    /// How far apart the clients' features are centred; 0 unless told.
+    /// How far apart the clients' features are centred (default 0).
     #[serde(default = "none")]
     pub shift: NonNegative,
-    /// How quickly the variance of feature j falls, as (j+1)^-decay; 0 unless told.
+    /// How quickly the variance of feature j falls, as (j+1)^-decay (default 0).
     #[serde(default = "none")]
     pub decay: NonNegative,
-    /// How unequal the clients' sizes are, as (i+1)^-imbalance; 0, all equal, unless told.
+    /// How unequal the clients' sizes are, as (i+1)^-imbalance (default: 0, all equal).
     #[serde(default = "none")]
     pub imbalance: NonNegative,
-    /// Seed of the clients' true models and centres; the problem's own unless told. With it, another seed of the problem draws new
+    /// Seed of the clients' true models and centres (default: the problem's own). With it, another seed of the problem draws new
     /// examples of the same clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truth: Option<u64>,

@@ -26,13 +26,13 @@ pub struct SyntheticTags {
     pub clients: NonZeroU32,
     /// Texts per client.
     pub examples: NonZeroU32,
-    /// Different words; 10,000 unless told.
+    /// Different words (default 10,000).
     #[serde(default = "ten_thousand")]
     pub words: NonZeroU32,
-    /// Different tags; 500 unless told.
+    /// Different tags (default 500).
     #[serde(default = "five_hundred")]
     pub tags: NonZeroU32,
-    /// How often a client keeps to its own few tags; 0.5 unless told.
+    /// How often a client keeps to its own few tags (default 0.5).
     #[serde(default = "half")]
     pub heterogeneity: Fraction,
 }

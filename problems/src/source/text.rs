@@ -26,16 +26,16 @@ pub struct SyntheticText {
     pub clients: NonZeroU32,
     /// Sequences per client.
     pub examples: NonZeroU32,
-    /// Tokens to predict in each; rows have one more. 80 unless told.
+    /// Tokens to predict in each (default: rows have one more. 80).
     #[serde(default = "eighty")]
     pub length: NonZeroU32,
-    /// Different tokens; 90 unless told.
+    /// Different tokens (default 90).
     #[serde(default = "ninety")]
     pub vocabulary: NonZeroU32,
-    /// Share of the tokens that every client follows up in its own way; 0 unless told.
+    /// Share of the tokens that every client follows up in its own way (default 0).
     #[serde(default = "alike")]
     pub heterogeneity: Fraction,
-    /// Share of tokens drawn at random; 0.3 unless told.
+    /// Share of tokens drawn at random (default 0.3).
     #[serde(default = "some")]
     pub noise: Fraction,
 }

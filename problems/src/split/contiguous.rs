@@ -15,7 +15,7 @@ use crate::error::ProblemError;
 pub struct Contiguous {
     /// How many clients.
     pub clients: NonZeroU32,
-    /// Shuffle the rows first, for files whose classes are clustered; false unless told.
+    /// Shuffle the rows first, for files whose classes are clustered (default false).
     #[serde(default)]
     pub shuffle: bool,
 }

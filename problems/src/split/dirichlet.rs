@@ -23,7 +23,7 @@ pub struct Dirichlet {
     pub clients: NonZeroU32,
     /// Concentration: 0.1 is very uneven, 100 nearly even.
     pub alpha: Positive,
-    /// Examples each client has at least, taken from the largest where needed; 1 unless told.
+    /// Examples each client has at least, taken from the largest where needed (default 1).
     #[serde(default = "one")]
     pub min: NonZeroU32,
 }

@@ -22,12 +22,12 @@ use crate::error::ProblemError;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct FewUsers {
-    /// How many users; 2 unless told.
+    /// How many users (default 2).
     #[serde(default = "two")]
     pub users: NonZeroU32,
     /// Clients per user.
     pub per_user: NonZeroU32,
-    /// Examples per client; as many as the user has for each unless told.
+    /// Examples per client (default: as many as the user has for each).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub examples: Option<NonZeroU32>,
 }

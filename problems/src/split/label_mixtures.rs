@@ -31,7 +31,7 @@ use crate::error::ProblemError;
 pub struct LabelMixtures {
     /// Each { clients, mix = [{ labels, share, proportional }, ...], validation, test }; the shares of a group add up to 1.
     pub groups: Vec<MixtureGroup>,
-    /// Examples per client; as many as the scarcest label allows unless told.
+    /// Examples per client (default: as many as the scarcest label allows).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_client: Option<NonZeroU32>,
 }

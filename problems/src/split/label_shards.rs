@@ -19,7 +19,7 @@ use crate::error::ProblemError;
 pub struct LabelShards {
     /// How many clients.
     pub clients: NonZeroU32,
-    /// Shards per client: about as many labels as it sees; 2 unless told.
+    /// Shards per client: about as many labels as it sees (default 2).
     #[serde(default = "two")]
     pub shards: NonZeroU32,
 }

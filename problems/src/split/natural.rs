@@ -14,13 +14,13 @@ use crate::error::ProblemError;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Natural {
-    /// Take only the first so many; all unless told.
+    /// Take only the first so many (default all).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
-    /// Leave out clients with fewer examples; 1 unless told.
+    /// Leave out clients with fewer examples (default 1).
     #[serde(default = "one")]
     pub min: NonZeroU32,
-    /// Of each client, take only the first so many examples; all unless told.
+    /// Of each client, take only the first so many examples (default all).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<NonZeroU32>,
 }

@@ -26,16 +26,16 @@ use crate::error::ProblemError;
 pub struct Pachinko {
     /// How many clients.
     pub clients: NonZeroU32,
-    /// Examples per client; as many as there are for each unless told.
+    /// Examples per client (default: as many as there are for each).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_client: Option<NonZeroU32>,
-    /// Concentration over coarse labels; 0.1 unless told.
+    /// Concentration over coarse labels (default 0.1).
     #[serde(default = "tenth")]
     pub alpha: Positive,
-    /// Concentration over the fine labels of a coarse one; 10 unless told.
+    /// Concentration over the fine labels of a coarse one (default 10).
     #[serde(default = "ten")]
     pub beta: Positive,
-    /// The fine labels of each coarse one; those of CIFAR-100 where there are 100 classes unless told.
+    /// The fine labels of each coarse one (default: those of CIFAR-100, where there are 100 classes).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub coarse: Vec<Vec<u32>>,
 }

@@ -17,7 +17,7 @@ pub struct PowerLaw {
     pub clients: NonZeroU32,
     /// 0 is equal shares, 1 is Zipf's law.
     pub exponent: NonNegative,
-    /// Examples each client has at least; 1 unless told.
+    /// Examples each client has at least (default 1).
     #[serde(default = "one")]
     pub min: NonZeroU32,
 }

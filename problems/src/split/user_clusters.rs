@@ -17,19 +17,19 @@ use crate::error::ProblemError;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct UserClusters {
-    /// How many clusters; 10 unless told.
+    /// How many clusters (default 10).
     #[serde(default = "ten")]
     pub clusters: NonZeroU32,
     /// Which one, from 0: clusters are numbered from the one with the most users.
     #[serde(default)]
     pub cluster: u32,
-    /// Take only its first so many users; all unless told.
+    /// Take only its first so many users (default all).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
-    /// Leave out users with fewer examples, before clustering; 1 unless told.
+    /// Leave out users with fewer examples, before clustering (default 1).
     #[serde(default = "one")]
     pub min: NonZeroU32,
-    /// "features" or "labels" (classes or tags); features unless told.
+    /// "features" or "labels" (classes or tags). Default: features.
     #[serde(default)]
     pub by: Likeness,
 }

@@ -32,11 +32,11 @@ pub struct MeanGroups {
     pub groups: [u32; 3],
     /// μ: how far the second group's mean is.
     pub mu: NonNegative,
-    /// d
+    /// d: the dimension.
     pub dim: NonZeroU32,
     /// Samples per client.
     pub samples: NonZeroU32,
-    /// Validation samples of client 0: a number, 0 unless told, or "endless" for new ones at every question.
+    /// Validation samples of client 0: a number (default 0), or "endless" for new ones at every question.
     #[serde(default)]
     pub validation: Extra,
     /// Who has validation samples: "target" (client 0, the default) or "everyone".

@@ -60,7 +60,7 @@ pub struct Drift {
     pub after: u64,
     /// Where it ends.
     pub mu: NonNegative,
-    /// How many rounds the way takes; 0, at once, unless told.
+    /// How many rounds the way takes (default: 0, at once).
     #[serde(default)]
     pub over: u64,
 }

@@ -26,7 +26,7 @@ use crate::source::{Load, Material, Place, affordable, countable_clients};
 pub struct Quadratics {
     /// How many clients.
     pub clients: NonZeroU32,
-    /// d
+    /// d: the dimension.
     pub dim: NonZeroU32,
     /// Range of the Lᵢ: [least, most], drawn evenly in the logarithm.
     pub smoothness: [Positive; 2],

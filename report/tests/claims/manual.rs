@@ -6,7 +6,7 @@ use motet_report::claims::{Claims, parse};
 fn every_example_of_the_manual_is_read() {
     let manual = include_str!("../../../docs/reference/claims.md");
     let mut seen = 0;
-    for block in manual.split("```toml\n").skip(1) {
+    for block in manual.split("```toml claims\n").skip(1) {
         let table = block.split("```").next().unwrap().replace("[claims]\n", "");
         let claims: Claims = toml::from_str(&table).unwrap_or_else(|error| panic!("{error}"));
         for claim in claims.0 {

@@ -18,7 +18,7 @@ pub struct Mlp {
     /// After each hidden layer: "relu" (default), "tanh", "sigmoid" or "gelu".
     #[serde(default)]
     pub activation: Activation,
-    /// s: every number starts at N(0, s²) (default: as He et al. and Glorot and Bengio propose).
+    /// s: every number starts at N(0, s²). Default: as He et al. and Glorot and Bengio propose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub normal: Option<Positive>,
     /// Does each client that solves alone start at dice of its own? Default false.

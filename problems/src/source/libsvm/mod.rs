@@ -28,10 +28,10 @@ use crate::matrix::Matrix;
 pub struct Libsvm {
     /// The file, looked up beside the experiment, then in the data folder and its subfolders.
     pub path: PathBuf,
-    /// How many features there are; the largest index of the file unless told.
+    /// How many features there are (default: the largest index of the file).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<NonZeroU32>,
-    /// How many classes there must be; as many as the file has unless told.
+    /// How many classes there must be (default: as many as the file has).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<NonZeroU32>,
     /// "auto" (whole numbers are classes), "numbers" (quantities), "author" (positive unless -1).

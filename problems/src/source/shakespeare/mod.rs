@@ -39,10 +39,10 @@ pub struct Shakespeare {
     /// Plays in PlayShakespeare.com's XML (one, or a tar of them), speeches in JSON lines, or text with `Speaker:` lines.
     #[serde(default = "speeches")]
     pub path: PathBuf,
-    /// Characters to predict in each row; 80 unless told.
+    /// Characters to predict in each row (default 80).
     #[serde(default = "eighty")]
     pub window: NonZeroU32,
-    /// Leave out roles that say fewer characters; 64 unless told.
+    /// Leave out roles that say fewer characters (default 64).
     #[serde(default = "some")]
     pub characters: NonZeroU32,
 }

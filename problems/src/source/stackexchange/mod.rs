@@ -38,19 +38,19 @@ use crate::error::ProblemError;
 pub struct StackExchange {
     /// Each site's Posts.xml, plain or packed.
     pub paths: Vec<PathBuf>,
-    /// "bag" (words and tags, for `tags`) or "sentences" (tokens, for `word-lstm`); bag unless told.
+    /// "bag" (words and tags, for `tags`) or "sentences" (tokens, for `word-lstm`). Default: bag.
     #[serde(default)]
     pub form: PostForm,
-    /// How many of the most frequent words are known; 10,000 unless told.
+    /// How many of the most frequent words are known (default 10,000).
     #[serde(default = "ten_thousand")]
     pub words: NonZeroU32,
-    /// How many of the most frequent tags are to be predicted; 500 unless told, and at most as many as there are.
+    /// How many of the most frequent tags are to be predicted (default 500); and at most as many as there are.
     #[serde(default = "five_hundred")]
     pub tags: NonZeroU32,
-    /// What a word of a bag counts: "presence" (1) or "share" (of the post's words); presence unless told.
+    /// What a word of a bag counts: "presence" (1) or "share" (of the post's words). Default: presence.
     #[serde(default)]
     pub weigh: Weigh,
-    /// Words of a sentence at most; 20 unless told.
+    /// Words of a sentence at most (default 20).
     #[serde(default = "twenty")]
     pub length: NonZeroU32,
 }

@@ -44,7 +44,7 @@ pub struct Table {
     /// The column that names each row's client; absent, rows have no natural client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// "auto" (words and whole numbers are classes), "classes" or "numbers"; auto unless told.
+    /// "auto" (words and whole numbers are classes), "classes" or "numbers" (default auto).
     #[serde(default)]
     pub targets: TargetKind,
     /// Columns to leave out.
@@ -53,22 +53,22 @@ pub struct Table {
     /// Columns whose numbers, dates or words are names of categories, one column of 0 and 1 for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
-    /// What stands between two fields; the one of tab, semicolon and comma that the header has unless told.
+    /// What stands between two fields (default: the one of tab, semicolon and comma that the header has).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<char>,
-    /// What stands before the fraction of a number: "." or ","; found out from tables whose separator is no comma unless told.
+    /// What stands before the fraction of a number: "." or "," (default: found out from tables whose separator is no comma).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decimal: Option<char>,
-    /// How letters are written: "utf-8", "utf-16" or "latin-1" (Windows-1252); utf-8 unless told.
+    /// How letters are written: "utf-8", "utf-16" or "latin-1" (Windows-1252). Default: utf-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
-    /// Does each client standardise its columns of numbers? true unless told.
+    /// Does each client standardise its columns of numbers? (default true).
     #[serde(default = "yes")]
     pub standardise: bool,
-    /// Words a column may have at most; 100 unless told.
+    /// Words a column may have at most (default 100).
     #[serde(default = "hundred")]
     pub most_categories: NonZeroU32,
-    /// Clients with fewer rows are left out; nobody unless told.
+    /// Clients with fewer rows are left out (default: nobody is).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_rows: Option<NonZeroU32>,
     #[serde(skip)]
@@ -80,7 +80,7 @@ impl Kind for Table {
 }
 
 impl Table {
-    /// The table in a file and the column to predict, with everything else as it is unless told.
+    /// The table in a file and the column to predict; everything else has its default.
     pub fn new(path: PathBuf, target: String) -> Self {
         Self {
             path,

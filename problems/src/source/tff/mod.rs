@@ -41,40 +41,40 @@ use volume::Volume;
 pub struct Tff {
     /// The file, unpacked.
     pub path: PathBuf,
-    /// Of TFF's files: the split to train on, as in "all_train"; "train", or the only one, unless told.
+    /// Of TFF's files: the split to train on, as in "all_train" (default: "train", or the only one).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train: Option<String>,
-    /// Of TFF's files: the split to be judged on, as in "all_test"; none unless told.
+    /// Of TFF's files: the split to be judged on, as in "all_test" (default none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<String>,
-    /// The file with examples to be judged on, if it is another one, as FedJAX has it; none unless told.
+    /// The file with examples to be judged on, if it is another one, as FedJAX has it (default none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_path: Option<PathBuf>,
-    /// Read only so many clients, the first ones by name; all unless told.
+    /// Read only so many clients, the first ones by name (default all).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
-    /// The feature to predict from; `pixels`, `image` or `x` unless told.
+    /// The feature to predict from (default: `pixels`, `image` or `x`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
-    /// The feature to predict; `label` or `y` unless told.
+    /// The feature to predict (default: `label` or `y`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y: Option<String>,
-    /// Of snippets: characters to predict in each row; 80 unless told.
+    /// Of snippets: characters to predict in each row (default 80).
     #[serde(default = "eighty")]
     pub window: NonZeroU32,
-    /// Of tokens: "bag" (words and tags, for `tags`) or "sentences" (tokens, for `word-lstm`); bag unless told.
+    /// Of tokens: "bag" (words and tags, for `tags`) or "sentences" (tokens, for `word-lstm`). Default: bag.
     #[serde(default)]
     pub form: PostForm,
-    /// Of tokens: how many of the most frequent words are known; 10,000 unless told.
+    /// Of tokens: how many of the most frequent words are known (default 10,000).
     #[serde(default = "ten_thousand")]
     pub words: NonZeroU32,
-    /// Of tokens: how many of the most frequent tags are to be predicted; 500 unless told, and at most as many as there are.
+    /// Of tokens: how many of the most frequent tags are to be predicted (default 500); and at most as many as there are.
     #[serde(default = "five_hundred")]
     pub tags: NonZeroU32,
-    /// What a word of a bag counts: "presence" (1) or "share" (of the text's words); presence unless told.
+    /// What a word of a bag counts: "presence" (1) or "share" (of the text's words). Default: presence.
     #[serde(default)]
     pub weigh: Weigh,
-    /// Words of a sentence at most; 20 unless told.
+    /// Words of a sentence at most (default 20).
     #[serde(default = "twenty")]
     pub length: NonZeroU32,
 }
