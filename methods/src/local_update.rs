@@ -218,7 +218,7 @@ impl<P: Preset> LocalUpdateFamily<P> {
                 site.train.step(&mut y, rows(batch), site.buffers, gamma, &mut spare); // line 5
                 examples += batch.as_ref().map_or(samples, Vec::len);
             }
-            return (Vector::diff(x, &y).into(), u32::try_from(examples).unwrap_or(u32::MAX));
+            return (y.taken_from(x).into(), u32::try_from(examples).unwrap_or(u32::MAX));
         }
         let (mut y, mut g) = (x.clone(), x.zeros_like());
         let mut q = (r.send == Send::Gradients).then(|| x.zeros_like());
@@ -238,7 +238,7 @@ impl<P: Preset> LocalUpdateFamily<P> {
                 y.axpy(-gamma, &g);
             }
         }
-        let Some(mut q) = q else { return (Vector::diff(x, &y).into(), u32::try_from(examples).unwrap_or(u32::MAX)) };
+        let Some(mut q) = q else { return (y.taken_from(x).into(), u32::try_from(examples).unwrap_or(u32::MAX)) };
         for (y, batch) in path.iter().zip(&batches).rev() {
             site.train.hessian_vector(y, &q, rows(batch), &mut g);
             q.axpy(-gamma, &g); // line 6

@@ -4,6 +4,10 @@
 use crate::element::Element;
 use crate::panels::Sizes;
 
+/// The general product sums so many inner numbers, or fewer, without a stop. It would go on for longer where the first cache is larger, and
+/// sums that stop elsewhere round elsewhere: the bits of a run would depend on the cache.
+const INNER: usize = 512;
+
 /// A matrix to read, with any strides. How many rows and columns are read is said by the product, which checks that they are there.
 #[derive(Clone, Copy, Debug)]
 pub struct Mat<'a, E> {
@@ -92,31 +96,35 @@ pub(crate) fn matmul_into<E: Element>(
     // Strides of factors are at most the length of a slice. That of the result is free where it has one row.
     let at = |v: usize| v as isize;
     let stride = stride.min(c.len());
-    // SAFETY: the assertions above bound every number that the three strided views reach, in arithmetic that cannot wrap;
-    // strides are at most the length of a slice of numbers, hence no `isize` turns negative; `c` is borrowed mutably and so
-    // overlaps neither factor, and its rows lie apart; E is f32 or f64 (see `Element`), which `gemm` multiplies natively.
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            c.as_mut_ptr(),
-            1,
-            at(stride),
-            accumulate,
-            a.values.as_ptr(),
-            at(a.column),
-            at(a.row),
-            b.values.as_ptr(),
-            at(b.column),
-            at(b.row),
-            E::ONE,
-            scale,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
+    let piece = k.div_ceil(k.div_ceil(INNER));
+    for from in (0..k).step_by(piece) {
+        // SAFETY: the assertions above bound every number that the three strided views reach, in arithmetic that cannot wrap, and the
+        // pieces of the inner index lie within them; strides are at most the length of a slice of numbers, hence no `isize` turns
+        // negative; `c` is borrowed mutably and so overlaps neither factor, and its rows lie apart; E is f32 or f64 (see `Element`),
+        // which `gemm` multiplies natively.
+        unsafe {
+            gemm::gemm(
+                m,
+                n,
+                piece.min(k - from),
+                c.as_mut_ptr(),
+                1,
+                at(stride),
+                accumulate || from > 0,
+                a.values.as_ptr().add(from * a.column),
+                at(a.column),
+                at(a.row),
+                b.values.as_ptr().add(from * b.row),
+                at(b.column),
+                at(b.row),
+                E::ONE,
+                scale,
+                false,
+                false,
+                false,
+                gemm::Parallelism::None,
+            );
+        }
     }
 }
 
@@ -126,4 +134,61 @@ pub(crate) fn matmul_into<E: Element>(
 /// If a factor does not reach as far as the sizes say, or the product does not fit.
 pub fn matmul<E: Element>(sizes: (usize, usize, usize), a: Mat<'_, E>, b: Mat<'_, E>, accumulate: bool, c: &mut [E]) {
     matmul_into(sizes, a, b, E::ONE, accumulate, c, sizes.1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The general product is somebody else's, with kernels for each width of vectors. What it gives is compared with what any of them
+    /// should: pieces of at most 512 inner numbers, each one chain of fused multiplications, added one after the other. A machine with
+    /// fused multiplications that passes has the bits of every other one.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn general_products_have_the_bits_of_one_chain_whatever_the_machine() {
+        if crate::lanes::Avx2::here().is_none() {
+            return; // without fused multiplications the last digits are others
+        }
+        let number = |k: usize| ((k * 37 % 1009) as f32 - 504.0) / 137.0;
+        for (m, n, k) in [
+            (7, 33, 600),
+            (64, 64, 64),
+            (20, 512, 1568),
+            (512, 62, 20),
+            (2, 100, 900),
+            (300, 3, 513),
+            (33, 1000, 5),
+            (400, 300, 1),
+            (300, 400, 2),
+            (1, 300, 700),
+            (300, 1, 700),
+        ] {
+            let (a, b): (Vec<f32>, Vec<f32>) = ((0..m * k).map(number).collect(), (0..k * n).map(|v| number(v + 11)).collect());
+            let turned = |from: &[f32], rows: usize, columns: usize| -> Vec<f32> {
+                (0..rows * columns).map(|v| from[v % rows * columns + v / rows]).collect()
+            };
+            let (at, bt) = (turned(&a, m, k), turned(&b, k, n));
+            for way in 0..8 {
+                let a_way = if way & 1 == 0 { Mat::rows(&a, k) } else { Mat::rows(&at, m).t() };
+                let b_way = if way & 2 == 0 { Mat::rows(&b, n) } else { Mat::rows(&bt, k).t() };
+                let onto = way & 4 != 0;
+                let mut c = vec![0.25f32; m * n];
+                matmul((m, n, k), a_way, b_way, onto, &mut c);
+                // Results of few numbers are summed by our own kernel, without a stop.
+                let piece = if m * n <= 256 || m == 1 || n == 1 { k } else { k.div_ceil(k.div_ceil(INNER)) };
+                for (place, c) in c.iter().enumerate() {
+                    let (row, column) = (place / n, place % n);
+                    let chain = |inner: std::ops::Range<usize>| inner.fold(0.0, |sum, p| a[row * k + p].mul_add(b[p * n + column], sum));
+                    let pieces = (0..k).step_by(piece).map(|from| chain(from..k.min(from + piece)));
+                    let expected = pieces.fold(None, |sum: Option<f32>, piece| Some(sum.map_or(piece, |sum| sum + piece)));
+                    let expected = if onto {
+                        (0..k).step_by(piece).fold(0.25, |sum, from| sum + chain(from..k.min(from + piece)))
+                    } else {
+                        expected.unwrap_or(0.0)
+                    };
+                    assert_eq!(c.to_bits(), expected.to_bits(), "{m} x {k} x {n}, way {way}, at {row}, {column}: {c} {expected}");
+                }
+            }
+        }
+    }
 }

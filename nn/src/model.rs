@@ -2,7 +2,8 @@
 
 use motet_core::Rng;
 
-use crate::chain::{Chain, Named, Weights};
+use crate::chain::{Chain, Named, Walk, Weights};
+use crate::count::Count;
 use crate::element::Element;
 use crate::layer::{Flow, Pass};
 use crate::loss::Loss;
@@ -31,8 +32,8 @@ pub struct Workspace<E> {
     pub targets: Vec<E>,
     scores: Vec<E>,
     mask: Vec<E>,
+    /// What is kept for the reverse pass, and what layers need for a moment.
     memory: Vec<E>,
-    scratch: Vec<E>,
     /// Slopes that wait in a step.
     late: Vec<E>,
 }
@@ -114,17 +115,20 @@ impl<E: Element> Model<E> {
     /// A starting point, as the model's paper has it.
     pub fn start(&self, rng: &mut Rng) -> Vec<E> {
         let mut start = Vec::with_capacity(self.dim());
+        // One block for all: an allocator that has seen large ones come and go keeps the next for itself.
+        let mut block = Vec::new();
         for parameter in &self.parameters {
-            let mut block = vec![0.0; parameter.numbers()];
+            block.clear();
+            block.resize(parameter.numbers(), 0.0);
             parameter.init.fill(rng, &mut block);
-            start.extend(block.into_iter().map(E::of));
+            start.extend(block.iter().copied().map(E::of));
         }
         start
     }
 
     /// The scores of the examples in the workspace, those of one together; as in evaluation.
     pub fn scores<'w>(&self, w: &[E], buffers: Option<&mut [E]>, room: &'w mut Workspace<E>) -> &'w mut [E] {
-        let examples = self.forward(w, &mut Inputs { buffers, ..Inputs::default() }, room);
+        let examples = self.answer(w, &mut Inputs { buffers, ..Inputs::default() }, room);
         &mut room.scores[..examples * self.output().len()]
     }
 
@@ -137,7 +141,7 @@ impl<E: Element> Model<E> {
 
     /// Σ of the losses of the examples in the workspace; as in evaluation unless there is noise.
     pub fn value(&self, w: &[E], mut inputs: Inputs<'_, E>, room: &mut Workspace<E>) -> f64 {
-        let examples = self.forward(w, &mut inputs, room);
+        let examples = self.answer(w, &mut inputs, room);
         self.judge(&room.targets, &mut room.scores[..examples * self.output().len()])
     }
 
@@ -164,38 +168,43 @@ impl<E: Element> Model<E> {
         assert_eq!(room.targets.len(), examples * targets, "every example has its targets");
         let pairs = room.targets.chunks_exact(targets.max(1)).zip(scores.chunks_exact_mut(outputs.max(1)));
         let sum = pairs.map(|(targets, scores)| self.loss.slopes(last, targets, inputs.share, !inputs.unvalued, scores)).sum();
-        let mut pass = Pass {
-            examples,
-            first: 0,
-            memory: &mut room.memory,
-            scratch: &mut room.scratch,
-            noise: inputs.noise,
-            mask: &room.mask,
-            buffers: inputs.buffers.unwrap_or_default(),
-            training: true,
-            fresh: !inputs.accumulate,
-        };
+        let (memory, scratch) = room.memory.split_at_mut(self.chain.memory(examples).known());
+        let buffers = inputs.buffers.unwrap_or_default();
+        let (noise, fresh) = (inputs.noise, !inputs.accumulate);
+        let mut pass = Pass { examples, first: 0, memory, scratch, noise, mask: &room.mask, buffers, training: true, fresh };
         self.chain.reverse(&mut pass, Flow { x: &room.inputs, y: &[], dy: scores, dx: None }, weights);
         sum
     }
 
+    /// The scores of the examples in the workspace; what a reverse pass reads is kept.
     fn forward(&self, w: &[E], inputs: &mut Inputs<'_, E>, room: &mut Workspace<E>) -> usize {
+        let examples = self.examples(w, room);
+        let memory = self.chain.memory(examples);
+        room.fit(self, examples, memory + self.chain.scratch(examples));
+        self.score(Chain::forward, examples, memory.known(), inputs, room, w)
+    }
+
+    /// The same where no reverse pass follows.
+    fn answer(&self, w: &[E], inputs: &mut Inputs<'_, E>, room: &mut Workspace<E>) -> usize {
+        let examples = self.examples(w, room);
+        room.fit(self, examples, self.chain.answering(examples));
+        self.score(Chain::answer, examples, 0, inputs, room, w)
+    }
+
+    fn score(&self, walk: Walk<E>, examples: usize, memory: usize, inputs: &mut Inputs<'_, E>, room: &mut Workspace<E>, w: &[E]) -> usize {
+        let (memory, scratch) = room.memory.split_at_mut(memory);
+        let (noise, training) = (inputs.noise, inputs.share != 0.0);
+        let buffers = inputs.buffers.as_deref_mut().unwrap_or_default();
+        let mut pass = Pass { examples, first: 0, memory, scratch, noise, mask: &room.mask, buffers, training, fresh: true };
+        walk(&self.chain, &mut pass, w, &room.inputs, &mut room.scores[..examples * self.chain.output().len()]);
+        examples
+    }
+
+    /// How many examples are in the workspace.
+    fn examples(&self, w: &[E], room: &Workspace<E>) -> usize {
         assert_eq!(w.len(), self.dim(), "parameters are those of the model");
         let examples = room.inputs.len() / self.input().len().max(1);
         assert_eq!(room.inputs.len(), examples * self.input().len(), "examples are whole");
-        room.fit(self, examples);
-        let mut pass = Pass {
-            examples,
-            first: 0,
-            memory: &mut room.memory,
-            scratch: &mut room.scratch,
-            noise: inputs.noise,
-            mask: &room.mask,
-            buffers: inputs.buffers.as_deref_mut().unwrap_or_default(),
-            training: inputs.share != 0.0,
-            fresh: true,
-        };
-        self.chain.forward(&mut pass, w, &room.inputs, &mut room.scores[..examples * self.chain.output().len()]);
         examples
     }
 }
@@ -206,14 +215,15 @@ impl<E: Element> Workspace<E> {
         Self { inputs, targets, ..Self::default() }
     }
 
-    fn fit(&mut self, model: &Model<E>, examples: usize) {
+    fn fit(&mut self, model: &Model<E>, examples: usize, numbers: Count) {
         let grow = |room: &mut Vec<E>, len: usize| {
             if room.len() < len {
+                // A vector that grows by itself takes twice of what it had.
+                room.reserve_exact(len - room.len());
                 room.resize(len, E::ZERO);
             }
         };
-        grow(&mut self.memory, model.chain.memory(examples).known());
-        grow(&mut self.scratch, model.chain.scratch(examples).known());
+        grow(&mut self.memory, numbers.known());
         grow(&mut self.scores, (model.output().count() * examples).known());
         self.mask.clear();
         if let Some(token) = model.padding {

@@ -11,6 +11,9 @@ use crate::panels::Sizes;
 
 /// Products of at most so many multiplications are small.
 const SMALL: usize = 100_000;
+/// So are those whose results are at most so many numbers, or one row or column, or that sum two products at most: the general product
+/// has other ways for them, some of which sum side by side as many numbers as a vector has. Their bits would depend on the machine.
+const FEW: usize = 256;
 /// Numbers in a vector register.
 #[cfg(target_arch = "x86_64")]
 const LANES: usize = 8;
@@ -24,8 +27,9 @@ thread_local! {
 pub(crate) fn product(sizes: Sizes, scale: f32, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
     let Sizes { rows, inner, columns, .. } = sizes;
     let multiplications = rows.checked_mul(inner)?.checked_mul(columns)?;
+    let small = multiplications <= SMALL || rows * columns <= FEW || rows == 1 || columns == 1 || inner <= 2;
     #[cfg(target_arch = "x86_64")]
-    if (1..=SMALL).contains(&multiplications) && std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+    if small && multiplications > 0 && std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
         assert!(a.reaches(rows, inner) && b.reaches(inner, columns), "the factors fit");
         assert!(holds(c.len(), (rows, columns), sizes.to), "the product fits");
         if b.has_rows() {

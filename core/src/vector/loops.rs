@@ -65,6 +65,12 @@ fast! {
         to.iter_mut().zip(from).for_each(|(to, from)| *to = *from + minus * *to);
     }
 
+    /// x ← 0 + a·x: what adding to zeros gives, also where a number is −0
+    pub(crate) fn weigh_by<T: Number>(a: f64, x: &mut [T]) {
+        let (a, zero) = (T::of(a), T::of(0.0));
+        x.iter_mut().for_each(|x| *x = zero + a * *x);
+    }
+
     pub(crate) fn scale_by<T: Number>(a: f64, x: &mut [T]) {
         let a = T::of(a);
         x.iter_mut().for_each(|x| *x *= a);

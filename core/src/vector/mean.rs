@@ -22,6 +22,8 @@ pub struct Mean {
     precision: Precision,
     /// Made when something is added, by when others are at work, too: to fill a large model with zeros takes milliseconds.
     sum: Option<Vector>,
+    /// The first vector and its weight, until a second comes: by then its sender has let go of it, and it becomes the sum where it lies.
+    first: Option<(f64, Vector)>,
     weight: f64,
     named: Named,
 }
@@ -40,38 +42,63 @@ enum Named {
 impl Mean {
     /// An empty mean of vectors like this one.
     pub fn like(x: &Vector) -> Self {
-        Self { dim: x.len(), precision: x.precision(), sum: None, weight: 0.0, named: Named::Nothing }
+        Self { dim: x.len(), precision: x.precision(), sum: None, first: None, weight: 0.0, named: Named::Nothing }
     }
 
     /// An empty mean of models of this shape.
     pub(crate) fn of(model: ModelShape) -> Self {
-        Self { dim: model.dim, precision: model.precision, sum: None, weight: 0.0, named: Named::Nothing }
+        Self { dim: model.dim, precision: model.precision, sum: None, first: None, weight: 0.0, named: Named::Nothing }
     }
 
     /// A sum that begins with this vector.
     pub(crate) fn onto(x: Vector) -> Self {
-        Self { dim: x.len(), precision: x.precision(), sum: Some(x), weight: 0.0, named: Named::All }
+        Self { dim: x.len(), precision: x.precision(), sum: Some(x), first: None, weight: 0.0, named: Named::All }
+    }
+
+    /// Waits with a first vector. False if it is to be added as others are.
+    fn is_first(&mut self, weight: f64, v: &Vector) -> bool {
+        let fits = v.len() == self.dim && v.precision() == self.precision;
+        let first = fits && self.sum.is_none() && self.first.is_none();
+        if first {
+            self.first = Some((weight, v.clone()));
+        }
+        first
+    }
+
+    /// A sum of one vector, with the bits that it has when it is added to zeros.
+    fn settle(&mut self) {
+        if let Some((weight, mut v)) = self.first.take() {
+            v.weigh(weight);
+            self.sum = Some(v);
+        }
     }
 
     fn sum(&mut self) -> &mut Vector {
+        self.settle();
         self.sum.get_or_insert_with(|| Vector::zeros(self.dim, self.precision))
     }
 
     /// Σ wᵢ vᵢ
-    pub fn total(self) -> Vector {
+    pub fn total(mut self) -> Vector {
+        self.settle();
         self.sum.unwrap_or_else(|| Vector::zeros(self.dim, self.precision))
     }
 
     /// One more vector.
     pub fn add(&mut self, weight: f64, v: &Vector) {
-        self.sum().axpy(weight, v);
+        if !self.is_first(weight, v) {
+            self.sum().axpy(weight, v);
+        }
         self.weight += weight;
         self.named = Named::All;
     }
 
     /// One more vector, dense or by rows.
     pub fn add_update(&mut self, weight: f64, update: &Update) {
-        update.add_to(weight, self.sum());
+        match update {
+            Update::Dense(v) if self.is_first(weight, v) => {}
+            _ => update.add_to(weight, self.sum()),
+        }
         self.weight += weight;
         let Update::Rows(some) = update else { return self.named = Named::All };
         let width = some.width();
@@ -86,7 +113,8 @@ impl Mean {
     }
 
     /// What another mean holds, too.
-    pub(crate) fn merge(&mut self, other: Mean) {
+    pub(crate) fn merge(&mut self, mut other: Mean) {
+        other.settle();
         if let Some(sum) = &other.sum {
             self.sum().axpy(1.0, sum);
             self.named = Named::All;
@@ -101,6 +129,7 @@ impl Mean {
 
     /// The mean; zero if nothing was added.
     pub fn finish(mut self) -> Vector {
+        self.settle();
         if let (Some(sum), true) = (&mut self.sum, self.weight != 0.0) {
             sum.scale(1.0 / self.weight);
         }
@@ -121,5 +150,31 @@ impl Mean {
             Named::All | Named::Nothing => None,
         };
         SparseMean::new(self.total(), share, rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_vector_becomes_the_sum_with_the_bits_of_adding_it_to_zeros() {
+        let sent: Vec<Vec<f32>> = vec![vec![0.1, -0.0, 3.3], vec![-0.7, 0.0, 1e-9], vec![0.3, 0.2, 5.0]];
+        for count in 1..=3 {
+            let mut expected = Vector::zeros(3, Precision::F32);
+            let mut mean = Mean::like(&expected);
+            for (k, numbers) in sent.iter().take(count).enumerate() {
+                let (weight, v) = (1.5 - k as f64, Vector::from(numbers.clone()));
+                expected.axpy(weight, &v);
+                mean.add_update(weight, &Update::Dense(v.clone()));
+                // What the sender still holds stays as it was.
+                assert_eq!(v, Vector::from(numbers.clone()));
+            }
+            let bits = |v: &Vector| v.f32s().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&mean.clone().total()), bits(&expected), "{count}");
+            let mut merged = Mean::like(&expected);
+            merged.merge(mean);
+            assert_eq!(bits(&merged.total()), bits(&expected), "{count}");
+        }
     }
 }

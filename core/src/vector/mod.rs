@@ -14,7 +14,9 @@ use std::iter::repeat_n;
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::loops::{Number, add_scaled, apart, below, computed, fill_with, finite, inner, mixed, picked, rows_of, scale_by, sole, squares};
+use self::loops::{
+    Number, add_scaled, apart, below, computed, fill_with, finite, inner, mixed, picked, rows_of, scale_by, sole, squares, weigh_by,
+};
 
 pub use mean::Mean;
 pub use sparse_mean::SparseMean;
@@ -293,6 +295,11 @@ impl Vector {
         both!(mut self.view_mut(), |s| scale_by(a, s));
     }
 
+    /// self ← 0 + a·self
+    pub(crate) fn weigh(&mut self, a: f64) {
+        both!(mut self.view_mut(), |s| weigh_by(a, s));
+    }
+
     /// self ← x
     pub fn copy_from(&mut self, x: &Vector) {
         assert_eq!(self.len(), x.len(), "dimensions agree");
@@ -359,6 +366,14 @@ impl Vector {
         out
     }
 
+    /// x − self, where self lies: unless somebody else holds its numbers, no memory is asked for.
+    #[must_use]
+    pub fn taken_from(mut self, x: &Vector) -> Vector {
+        assert_eq!(self.len(), x.len(), "dimensions agree");
+        both!(mut self.view_mut(), x.view(), |s, x| below(x, s));
+        self
+    }
+
     /// ⟨x, y⟩, summed in a fixed order.
     pub fn dot(&self, other: &Vector) -> f64 {
         assert_eq!(self.len(), other.len(), "dimensions agree");
@@ -390,6 +405,16 @@ impl Vector {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_difference_takes_the_place_of_what_is_taken() {
+        let (x, y) = (Vector::from(vec![3.0f32, 1.5, -0.0]), Vector::from(vec![1.0f32, 1.5, 0.0]));
+        let (expected, at) = (Vector::diff(&x, &y), y.f32s().as_ptr());
+        let shared = y.clone().taken_from(&x);
+        assert_eq!(shared, expected);
+        let sole = y.taken_from(&x);
+        assert!(sole == expected && sole.f32s().as_ptr() == at);
+    }
 
     #[test]
     fn a_clone_is_not_changed_by_writes_to_the_original() {

@@ -80,7 +80,10 @@ fn labelled(
     const CLASSES: u32 = 10;
     let mut rng = Seed(2024).problem(5);
     let labels = (0..CLIENTS * examples).map(|_| rng.below(CLASSES as usize) as u32).collect();
-    let values: Vec<f64> = (0..CLIENTS * examples).flat_map(|_| features(&mut rng)).collect();
+    let first = features(&mut rng);
+    let mut values = Vec::with_capacity(CLIENTS * examples * first.len());
+    values.extend(first);
+    (1..CLIENTS * examples).for_each(|_| values.extend(features(&mut rng)));
     let features = Matrix::Dense(Dense { cols: values.len() / (CLIENTS * examples), values });
     let data = Arc::new(Examples::new(Dataset::new(features, Targets::Classes { labels, classes: CLASSES }))?);
     // One model for all clients, so that they share its workspaces.

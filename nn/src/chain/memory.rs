@@ -44,6 +44,29 @@ impl Size {
     }
 }
 
+/// Two places for all examples of a batch and two for one example, between which the numbers of a pass go to and fro.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Slots {
+    /// Numbers of each example.
+    pub(super) all: [usize; 2],
+    pub(super) one: usize,
+}
+
+impl Slots {
+    pub(super) fn count(self, examples: usize) -> Count {
+        (Count::of(self.all[0]) + self.all[1]) * examples + Count::of(self.one) * 2
+    }
+
+    /// The places for the batch, those for one example, and the rest.
+    pub(super) fn cut<E>(self, examples: usize, scratch: &mut [E]) -> ([&mut [E]; 2], [&mut [E]; 2], &mut [E]) {
+        let (one, rest) = scratch.split_at_mut(examples * self.all[0]);
+        let (two, rest) = rest.split_at_mut(examples * self.all[1]);
+        let (three, rest) = rest.split_at_mut(self.one);
+        let (four, rest) = rest.split_at_mut(self.one);
+        ([one, two], [three, four], rest)
+    }
+}
+
 /// Links that take the same steps.
 #[derive(Debug)]
 pub(super) struct Block {
@@ -72,10 +95,6 @@ impl Block {
 }
 
 impl<E: Element> Chain<E> {
-    pub(super) fn is_each(&self, k: usize) -> bool {
-        self.blocks.iter().any(|block| block.links.contains(&k) && block.each)
-    }
-
     /// Decides where every output lies.
     pub(super) fn arrange(&mut self) {
         let mut from = Place::Input;
@@ -114,7 +133,7 @@ impl<E: Element> Chain<E> {
             return if read_by_sharers { Place::Stored(k) } else { Place::Output };
         };
         let leaves_block = self.blocks.iter().any(|block| block.links.end == last + 1);
-        let stays = read_by_sharers || reader.layer.reads().input || leaves_block || !self.is_each(k);
+        let stays = read_by_sharers || reader.layer.reads().input || leaves_block || !self.links[k].each;
         if stays { Place::Stored(k) } else { Place::Passing(k) }
     }
 
@@ -125,7 +144,7 @@ impl<E: Element> Chain<E> {
             let link = &self.links[k];
             let (none, one) = (link.layer.memory(0).known(), link.layer.memory(1).known());
             let more = one.checked_sub(none).expect("a layer keeps no less of one example than of none");
-            let own = if self.is_each(k) { Size { fixed: 0, each: one } } else { Size { fixed: none, each: more } };
+            let own = if link.each { Size { fixed: 0, each: one } } else { Size { fixed: none, each: more } };
             let output = match link.to {
                 Place::Stored(owner) if owner == k => Size { fixed: 0, each: link.outputs },
                 Place::Passing(owner) if owner == k => Size { fixed: link.outputs, each: 0 },
@@ -136,6 +155,29 @@ impl<E: Element> Chain<E> {
             at = at.plus(own).plus(output);
         }
         self.memory = at;
+        self.slopes = self.slots_of_slopes();
+    }
+
+    /// Slopes of what comes in are written to one place while those of what goes out are read from the other. The caller's are read first,
+    /// and where they are long enough they are the second place.
+    fn slots_of_slopes(&self) -> Slots {
+        let mut slots = Slots::default();
+        let mut turn = 0;
+        for block in self.blocks.iter().rev() {
+            for k in block.links.clone().rev().filter(|&k| k > 0 && !self.links[k].in_place) {
+                let inputs = self.links[k].inputs;
+                if block.each && k > block.links.start {
+                    slots.one = slots.one.max(inputs);
+                } else {
+                    slots.all[turn] = slots.all[turn].max(inputs);
+                    turn = 1 - turn;
+                }
+            }
+        }
+        if slots.all[1] <= self.outputs {
+            slots.all[1] = 0;
+        }
+        slots
     }
 
     /// Where a place's numbers of some examples are in the memory.
@@ -155,7 +197,7 @@ impl<E: Element> Chain<E> {
         let (before, rest) = memory.split_at_mut(link.at.of(all));
         let (own, after) = rest.split_at_mut(link.own.of(all));
         // A link that takes one example at a time keeps a part for each.
-        let own = if step.count < all || self.is_each(k) { &mut own[step.span(link.own.each)] } else { own };
+        let own = if step.count < all || link.each { &mut own[step.span(link.own.each)] } else { own };
         (before, own, after)
     }
 }

@@ -3,15 +3,18 @@
 //! Runs of layers that like one example at a time are walked example by example, so that an image stays in the cache
 //! from its first convolution to its last pooling. An output that no reverse pass reads is kept for one example only.
 
+mod answer;
+mod forward;
 mod memory;
+mod reverse;
 
 use std::ops::Range;
 
-use memory::{Block, Place, Size, Step, blocks, mask_part};
+use memory::{Block, Place, Size, Slots, Step, blocks, mask_part};
 
 use crate::count::Count;
 use crate::element::Element;
-use crate::layer::{Flow, Layer, Pass};
+use crate::layer::{Layer, Pass};
 use crate::parameter::Parameter;
 use crate::shape::{Misfit, Shape};
 
@@ -37,6 +40,12 @@ pub struct Chain<E: Element> {
     dim: usize,
     late: usize,
     memory: Size,
+    /// Where slopes lie between the links of a reverse pass, and outputs where nothing is kept.
+    slopes: Slots,
+    answers: Slots,
+    /// Links that work on one place when nothing is kept: one by itself and those after it that overwrite their input, or a block that
+    /// takes one example at a time.
+    units: Vec<Range<usize>>,
     /// The link whose output is kept here and copied to the caller at the end, because a reverse pass reads it.
     copied: Option<usize>,
 }
@@ -50,6 +59,8 @@ struct Link<E: Element> {
     /// Numbers per example.
     inputs: usize,
     outputs: usize,
+    /// Does it take one example at a time?
+    each: bool,
     from: Place,
     to: Place,
     /// Works on its input where it lies.
@@ -60,6 +71,9 @@ struct Link<E: Element> {
     /// Where its slopes wait in a pass that steps, unless it steps as it goes.
     late: Range<usize>,
 }
+
+/// A pass forward, with a reverse pass to come or without.
+pub(crate) type Walk<E> = fn(&Chain<E>, &mut Pass<'_, E>, &[E], &[E], &mut [E]);
 
 /// The parameters of a reverse pass, and what becomes of their slopes.
 #[derive(Debug)]
@@ -105,6 +119,7 @@ impl<E: Element> Chain<E> {
                 buffers: first..buffers,
                 inputs,
                 outputs,
+                each: false,
                 from: Place::Input,
                 to: Place::Input,
                 in_place: layer.in_place(),
@@ -116,11 +131,17 @@ impl<E: Element> Chain<E> {
             shape = next;
         }
         let blocks = blocks(&links);
+        for k in blocks.iter().filter(|block| block.each).flat_map(|block| block.links.clone()) {
+            links[k].each = true;
+        }
         let [inputs, outputs] = [&input, &shape].map(|shape| shape.count().get().unwrap_or(usize::MAX));
         let (late, memory, copied) = (0, Size::default(), None);
-        let mut chain = Self { blocks, links, input, output: shape, inputs, outputs, parameters, dim, late, memory, copied };
+        let (slopes, answers, units) = (Slots::default(), Slots::default(), vec![]);
+        let mut chain =
+            Self { blocks, links, input, output: shape, inputs, outputs, parameters, dim, late, memory, slopes, answers, units, copied };
         chain.arrange();
         chain.measure();
+        chain.unite();
         chain.wait();
         Ok(chain)
     }
@@ -128,7 +149,7 @@ impl<E: Element> Chain<E> {
     /// Decides whose slopes wait: those of layers that read their parameters again, for the next example or otherwise.
     fn wait(&mut self) {
         for k in 0..self.links.len() {
-            let waits = self.is_each(k) || self.links[k].layer.stepping().is_none();
+            let waits = self.links[k].each || self.links[k].layer.stepping().is_none();
             let from = self.late;
             self.late += if waits { self.links[k].w.len() } else { 0 };
             self.links[k].late = from..self.late;
@@ -160,6 +181,11 @@ impl<E: Element> Chain<E> {
         self.links.iter().flat_map(|link| link.layer.buffers()).collect()
     }
 
+    /// How many running statistics there are.
+    pub(crate) fn buffered(&self) -> usize {
+        self.links.last().map_or(0, |link| link.buffers.end)
+    }
+
     /// Does every layer like one example at a time?
     pub(crate) fn each(&self) -> bool {
         self.blocks.iter().all(|block| block.each)
@@ -175,212 +201,44 @@ impl<E: Element> Chain<E> {
         self.memory.count(examples)
     }
 
-    /// The longest slopes between layers, per example.
-    fn longest(&self) -> usize {
-        self.links.iter().map(|link| link.inputs.max(link.outputs)).max().unwrap_or(0)
-    }
-
     /// Numbers needed for a moment.
     pub fn scratch(&self, examples: usize) -> Count {
-        let at_once = |k: usize| if self.is_each(k) { 1 } else { examples };
-        let layers = (0..self.links.len()).map(|k| self.links[k].layer.scratch(at_once(k)));
-        (Count::of(examples) + 1) * self.longest() * 2 + layers.fold(Count::ZERO, Count::max)
+        self.slopes.count(examples) + self.most(examples, |layer, examples| layer.scratch(examples))
+    }
+
+    /// Numbers needed for a moment where nothing is kept.
+    pub fn answering(&self, examples: usize) -> Count {
+        self.answers.count(examples) + self.most(examples, |layer, examples| layer.answering(examples))
+    }
+
+    /// The most numbers that a layer needs for as many examples as it takes at once.
+    fn most(&self, examples: usize, numbers: impl Fn(&dyn Layer<E>, usize) -> Count) -> Count {
+        let layers = self.links.iter().map(|link| numbers(&*link.layer, if link.each { 1 } else { examples }));
+        layers.fold(Count::ZERO, Count::max)
+    }
+
+    /// Has it no layer at all?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// What a layer is told of a pass, for some examples. The memory is its own already.
+    fn narrowed<'p>(&self, k: usize, step: Step, pass: Pass<'p, E>) -> Pass<'p, E> {
+        Pass {
+            examples: step.count,
+            first: pass.first + step.first,
+            noise: pass.noise.map(|noise| noise.wrapping_add((k as u64 + 1) << 48)),
+            mask: if pass.mask.is_empty() { &[] } else { mask_part(pass.mask, pass.examples, step) },
+            buffers: if pass.buffers.is_empty() { &mut [] } else { &mut pass.buffers[self.links[k].buffers.clone()] },
+            fresh: pass.fresh && step.first == 0,
+            ..pass
+        }
     }
 
     /// Panics unless examples of this chain come in and go out. Every other size of a pass follows from these.
     fn check(&self, examples: usize, x: &[E], y: &[E]) {
         assert_eq!(Some(x.len()), examples.checked_mul(self.inputs), "what comes in is as many examples as the pass has");
         assert_eq!(Some(y.len()), examples.checked_mul(self.outputs), "what goes out is as many examples as the pass has");
-    }
-
-    /// y ← all layers of x
-    ///
-    /// # Panics
-    /// If a slice is not as long as the examples of the pass make it.
-    pub fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
-        self.check(pass.examples, x, y);
-        if self.links.is_empty() {
-            return y.copy_from_slice(x);
-        }
-        for block in &self.blocks {
-            for step in block.steps(pass.examples) {
-                for k in block.links.clone() {
-                    self.forward_link(k, step, pass, w, x, y);
-                }
-            }
-        }
-        if let Some(k) = self.copied {
-            let all = Step { first: 0, count: pass.examples };
-            y.copy_from_slice(&pass.memory[self.range(Place::Stored(k), all, pass.examples)]);
-        }
-    }
-
-    fn forward_link(&self, k: usize, step: Step, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
-        let (link, all) = (&self.links[k], pass.examples);
-        let target = (link.to != Place::Output).then(|| self.range(link.to, step, all));
-        let (before, own, after) = self.cut(k, step, all, pass.memory);
-        let mut inner = Pass {
-            examples: step.count,
-            first: pass.first + step.first,
-            memory: own,
-            scratch: &mut *pass.scratch,
-            noise: pass.noise.map(|noise| noise.wrapping_add((k as u64 + 1) << 48)),
-            mask: mask_part(pass.mask, all, step),
-            buffers: if pass.buffers.is_empty() { &mut [] } else { &mut pass.buffers[link.buffers.clone()] },
-            ..*pass
-        };
-        let w = &w[link.w.clone()];
-        let until = before.len();
-        if link.in_place {
-            let target = match target {
-                Some(range) => &mut before[range],
-                None => &mut y[step.span(link.outputs)],
-            };
-            return link.layer.forward(&mut inner, w, &[], target);
-        }
-        let source: &[E] = match link.from {
-            Place::Input => &x[step.span(link.inputs)],
-            place => &before[self.range(place, step, all)],
-        };
-        let skip = until + link.own.of(all);
-        let target = match target {
-            Some(range) => &mut after[range.start - skip..range.end - skip],
-            None => &mut y[step.span(link.outputs)],
-        };
-        if link.layer.in_place() {
-            target.copy_from_slice(source);
-            link.layer.forward(&mut inner, w, &[], target);
-        } else {
-            link.layer.forward(&mut inner, w, source, target);
-        }
-    }
-
-    /// g ← or += slopes of the parameters, dx ← those of the input; after a forward pass of the same examples.
-    ///
-    /// # Panics
-    /// If a slice is not as long as the examples of the pass make it.
-    pub fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
-        self.reverse(pass, flow, Weights::Still(w, g));
-    }
-
-    /// The same for either kind of parameters.
-    pub(crate) fn reverse(&self, pass: &mut Pass<'_, E>, flow: Flow<'_, E>, mut weights: Weights<'_, E>) {
-        let Flow { x, dy, mut dx, .. } = flow;
-        self.check(pass.examples, x, dy);
-        if self.links.is_empty() {
-            if let Some(dx) = dx {
-                dx.copy_from_slice(dy);
-            }
-            return;
-        }
-        let (longest, all) = (self.longest(), pass.examples);
-        let (one, rest) = pass.scratch.split_at_mut(all * longest);
-        let (two, rest) = rest.split_at_mut(all * longest);
-        let (three, rest) = rest.split_at_mut(longest);
-        let (four, scratch) = rest.split_at_mut(longest);
-        let mut outer = Pass { memory: &mut *pass.memory, scratch, buffers: &mut *pass.buffers, ..*pass };
-        let (mut slopes, mut spare) = (dy, [one, two]);
-        for block in self.blocks.iter().rev() {
-            let head = block.links.start;
-            if !block.each {
-                let step = Step { first: 0, count: all };
-                for k in block.links.clone().rev() {
-                    let link = &self.links[k];
-                    let dy = &mut slopes[..all * link.outputs];
-                    if link.in_place {
-                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: None }, &mut weights);
-                    } else if k == 0 {
-                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: dx.as_deref_mut() }, &mut weights);
-                    } else {
-                        let to = &mut spare[0][..all * link.inputs];
-                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: Some(to) }, &mut weights);
-                        turn(&mut slopes, &mut spare);
-                    }
-                }
-                self.catch_up(block, &mut weights);
-                continue;
-            }
-            let (inputs, outputs) = (self.links[head].inputs, self.links[block.links.end - 1].outputs);
-            for step in block.steps(all) {
-                let mut inner = &mut slopes[step.span(outputs)];
-                let mut small = [&mut *three, &mut *four];
-                for k in block.links.clone().rev() {
-                    let link = &self.links[k];
-                    let dy = &mut inner[..link.outputs];
-                    if link.in_place {
-                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: None }, &mut weights);
-                    } else if k == 0 {
-                        let to = dx.as_mut().map(|dx| &mut dx[step.span(inputs)]);
-                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: to }, &mut weights);
-                    } else if k == head {
-                        let to = &mut spare[0][step.span(inputs)];
-                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: Some(to) }, &mut weights);
-                    } else {
-                        let to = &mut small[0][..link.inputs];
-                        self.backward_link(k, step, &mut outer, Flow { x, y: &[], dy, dx: Some(to) }, &mut weights);
-                        turn(&mut inner, &mut small);
-                    }
-                }
-            }
-            self.catch_up(block, &mut weights);
-            if head > 0 {
-                turn(&mut slopes, &mut spare);
-            }
-        }
-    }
-
-    /// Adds the slopes that had to wait to their parameters.
-    fn catch_up(&self, block: &Block, weights: &mut Weights<'_, E>) {
-        let Weights::Moving(w, late) = weights else { return };
-        for link in &self.links[block.links.clone()] {
-            w[link.w.clone()].iter_mut().zip(&late[link.late.clone()]).for_each(|(w, slope)| *w += *slope);
-        }
-    }
-
-    fn backward_link(&self, k: usize, step: Step, pass: &mut Pass<'_, E>, flow: Flow<'_, E>, weights: &mut Weights<'_, E>) {
-        let (link, all, reads) = (&self.links[k], pass.examples, self.links[k].layer.reads());
-        let skip = link.at.of(all) + link.own.of(all);
-        let (before, own, after) = self.cut(k, step, all, pass.memory);
-        let y: &[E] = match link.to {
-            Place::Stored(owner) if reads.output && owner == k => {
-                let range = self.range(link.to, step, all);
-                &after[range.start - skip..range.end - skip]
-            }
-            Place::Stored(_) if reads.output => &before[self.range(link.to, step, all)],
-            _ => &[],
-        };
-        let x: &[E] = match link.from {
-            _ if !reads.input => &[],
-            Place::Input => &flow.x[step.span(link.inputs)],
-            place => &before[self.range(place, step, all)],
-        };
-        let mut inner = Pass {
-            examples: step.count,
-            first: pass.first + step.first,
-            memory: own,
-            scratch: &mut *pass.scratch,
-            noise: pass.noise.map(|noise| noise.wrapping_add((k as u64 + 1) << 48)),
-            mask: mask_part(pass.mask, all, step),
-            buffers: if pass.buffers.is_empty() { &mut [] } else { &mut pass.buffers[link.buffers.clone()] },
-            fresh: pass.fresh && step.first == 0,
-            ..*pass
-        };
-        let flow = match flow.dx {
-            Some(dx) if link.layer.in_place() && !link.in_place => {
-                dx.copy_from_slice(flow.dy);
-                Flow { x, y, dy: dx, dx: None }
-            }
-            dx => Flow { x, y, dy: flow.dy, dx },
-        };
-        match (weights, link.layer.stepping()) {
-            (Weights::Still(w, g), _) => link.layer.backward(&mut inner, &w[link.w.clone()], flow, &mut g[link.w.clone()]),
-            (Weights::Moving(w, _), Some(stepping)) if link.late.is_empty() => {
-                stepping.backward_onto(&mut inner, &mut w[link.w.clone()], flow);
-            }
-            (Weights::Moving(w, late), _) => {
-                link.layer.backward(&mut inner, &w[link.w.clone()], flow, &mut late[link.late.clone()]);
-            }
-        }
     }
 }
 
@@ -399,11 +257,4 @@ fn numbered(dim: usize, parameter: &Parameter) -> Result<usize, String> {
         return Err(format!("has a block `{}` of {} numbers, which cannot start as {:?}", parameter.name, all - dim, parameter.init));
     }
     Ok(all)
-}
-
-/// What was just written is read next; what was read may be written over, unless it is the caller's.
-fn turn<'s, E>(slopes: &mut &'s mut [E], spare: &mut [&'s mut [E]; 2]) {
-    let [one, two] = std::mem::take(spare);
-    let read = std::mem::replace(slopes, one);
-    *spare = if two.is_empty() { [read, two] } else { [two, Default::default()] };
 }

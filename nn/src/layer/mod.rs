@@ -68,12 +68,22 @@ pub trait Layer<E: Element>: Send + Sync + std::fmt::Debug {
     fn scratch(&self, _examples: usize) -> Count {
         Count::ZERO
     }
+    /// Numbers it needs for a moment where no reverse pass follows.
+    fn answering(&self, examples: usize) -> Count {
+        self.memory(examples) + self.scratch(examples)
+    }
     /// Does it overwrite its input? Then `x` is empty, `y` comes filled with the input, and `dy` becomes `dx`.
     fn in_place(&self) -> bool {
         false
     }
     /// y ← layer(x)
     fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]);
+    /// The same where no reverse pass follows, with a scratch of [`Layer::answering`] numbers and no memory. Layers made of others keep
+    /// nothing of what lies between them.
+    fn answer(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
+        let (memory, scratch) = pass.scratch.split_at_mut(self.memory(pass.examples).known());
+        self.forward(&mut Pass { memory, scratch, buffers: &mut *pass.buffers, ..*pass }, w, x, y);
+    }
     /// dx ← ∂/∂x, and g ← ∂/∂w, or g += where the pass is not `fresh`. May spoil `dy`.
     fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]);
     /// Itself, if it can step as it goes.

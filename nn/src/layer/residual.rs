@@ -1,7 +1,7 @@
 //! y = body(x) + shortcut(x)
 
 use super::{Flow, Layer, Pace, Pass, Reads, Stepping, add};
-use crate::chain::{Chain, Named, Weights};
+use crate::chain::{Chain, Named, Walk, Weights};
 use crate::count::Count;
 use crate::element::Element;
 use crate::parameter::Parameter;
@@ -17,7 +17,7 @@ pub struct Residual<E: Element> {
 #[derive(Debug)]
 enum Way<E: Element> {
     Loose(Vec<Named<E>>),
-    Placed(Chain<E>),
+    Placed(Box<Chain<E>>),
 }
 
 impl<E: Element> Residual<E> {
@@ -28,22 +28,39 @@ impl<E: Element> Residual<E> {
 
     fn ways(&self) -> [&Chain<E>; 2] {
         [&self.body, &self.shortcut].map(|way| match way {
-            Way::Placed(chain) => chain,
+            Way::Placed(chain) => &**chain,
             Way::Loose(_) => unreachable!("a layer is placed before it is used"),
         })
     }
 
-    /// Numbers of w, memory and buffers that the body takes; the rest are the shortcut's.
-    fn cuts(&self, examples: usize) -> (usize, usize, usize) {
-        let [body, _] = self.ways();
-        (body.dim(), body.memory(examples).known(), body.buffers().len())
+    /// Numbers beside the two ways: what one of them gave, while the other is at work.
+    fn side(&self, examples: usize) -> Count {
+        let [body, shortcut] = self.ways();
+        let slopes = if shortcut.is_empty() { Count::ZERO } else { body.input().count() };
+        (body.output().count() + slopes) * examples
+    }
+
+    /// Both ways forward, one after the other; `memory` is how much of it is the body's, the rest is the shortcut's.
+    fn both(&self, walk: Walk<E>, memory: usize, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
+        let [body, shortcut] = self.ways();
+        let (side, scratch) = pass.scratch.split_at_mut(y.len());
+        let (first, second) = pass.memory.split_at_mut(memory);
+        let (first_buffers, second_buffers) = pass.buffers.split_at_mut(body.buffered().min(pass.buffers.len()));
+        let (w_body, w_shortcut) = w.split_at(body.dim());
+        walk(body, &mut Pass { memory: first, scratch: &mut *scratch, buffers: first_buffers, ..*pass }, w_body, x, y);
+        if shortcut.is_empty() {
+            return add(x, y);
+        }
+        let mut inner = Pass { memory: second, scratch, buffers: second_buffers, noise: pass.noise.map(|n| !n), ..*pass };
+        walk(shortcut, &mut inner, w_shortcut, x, side);
+        add(side, y);
     }
 }
 
 impl<E: Element> Way<E> {
     fn place(&mut self, input: &Shape) -> Result<Shape, Misfit> {
         if let Way::Loose(layers) = self {
-            *self = Way::Placed(Chain::new(input.clone(), std::mem::take(layers))?);
+            *self = Way::Placed(Box::new(Chain::new(input.clone(), std::mem::take(layers))?));
         }
         match self {
             Way::Placed(chain) => Ok(chain.output().clone()),
@@ -81,24 +98,21 @@ impl<E: Element> Layer<E> for Residual<E> {
     }
     fn scratch(&self, examples: usize) -> Count {
         let [body, shortcut] = self.ways();
-        let longest = body.input().count().max(body.output().count());
         let late = Count::of(body.late().max(shortcut.late()));
-        longest * 2 * examples + late + body.scratch(examples).max(shortcut.scratch(examples))
+        self.side(examples) + late + body.scratch(examples).max(shortcut.scratch(examples))
+    }
+    fn answering(&self, examples: usize) -> Count {
+        let [body, shortcut] = self.ways();
+        self.side(examples) + body.answering(examples).max(shortcut.answering(examples))
     }
 
     fn forward(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
-        let [body, shortcut] = self.ways();
-        let (dim, memory, buffers) = self.cuts(pass.examples);
-        let (side, scratch) = pass.scratch.split_at_mut(pass.examples * body.input().len().max(body.output().len()) * 2);
-        let (first, second) = pass.memory.split_at_mut(memory);
-        let (first_buffers, second_buffers) = pass.buffers.split_at_mut(buffers.min(pass.buffers.len()));
-        let side = &mut side[..y.len()];
-        let mut inner = Pass { memory: first, scratch, buffers: first_buffers, ..*pass };
-        body.forward(&mut inner, &w[..dim], x, y);
-        let scratch = inner.scratch;
-        let mut inner = Pass { memory: second, scratch, buffers: second_buffers, noise: pass.noise.map(|n| !n), ..*pass };
-        shortcut.forward(&mut inner, &w[dim..], x, side);
-        add(side, y);
+        let memory = self.ways()[0].memory(pass.examples).known();
+        self.both(Chain::forward, memory, pass, w, x, y);
+    }
+
+    fn answer(&self, pass: &mut Pass<'_, E>, w: &[E], x: &[E], y: &mut [E]) {
+        self.both(Chain::answer, 0, pass, w, x, y);
     }
 
     fn backward(&self, pass: &mut Pass<'_, E>, w: &[E], flow: Flow<'_, E>, g: &mut [E]) {
@@ -121,15 +135,13 @@ impl<E: Element> Residual<E> {
     /// other's.
     fn reverse(&self, pass: &mut Pass<'_, E>, flow: Flow<'_, E>, weights: Weights<'_, E>) {
         let [body, shortcut] = self.ways();
-        let (dim, memory, buffers) = self.cuts(pass.examples);
-        let longest = pass.examples * body.input().len().max(body.output().len());
-        let (side, rest) = pass.scratch.split_at_mut(2 * longest);
+        let (dim, memory) = (body.dim(), body.memory(pass.examples).known());
+        let (side, rest) = pass.scratch.split_at_mut(self.side(pass.examples).known());
         let (late, scratch) = rest.split_at_mut(body.late().max(shortcut.late()));
-        let (copy, slope) = side.split_at_mut(longest);
-        let (copy, slope) = (&mut copy[..flow.dy.len()], &mut slope[..flow.x.len()]);
+        let (copy, slopes) = side.split_at_mut(flow.dy.len());
         copy.copy_from_slice(flow.dy);
         let (first, second) = pass.memory.split_at_mut(memory);
-        let (first_buffers, second_buffers) = pass.buffers.split_at_mut(buffers.min(pass.buffers.len()));
+        let (first_buffers, second_buffers) = pass.buffers.split_at_mut(body.buffered().min(pass.buffers.len()));
         let (mut of_body, mut of_shortcut) = match weights {
             Weights::Still(w, g) => {
                 let ((wb, ws), (gb, gs)) = (w.split_at(dim), g.split_at_mut(dim));
@@ -140,17 +152,22 @@ impl<E: Element> Residual<E> {
                 (Parameters::Moving(wb), Parameters::Moving(ws))
             }
         };
-        let wanted = flow.dx.is_some();
-        let mut inner = Pass { memory: second, scratch, buffers: second_buffers, noise: pass.noise.map(|n| !n), ..*pass };
-        let way = Flow { x: flow.x, y: &[], dy: copy, dx: wanted.then_some(&mut *slope) };
-        shortcut.reverse(&mut inner, way, of_shortcut.weights(&mut late[..shortcut.late()]));
-        let scratch = inner.scratch;
-        let mut inner = Pass { memory: first, scratch, buffers: first_buffers, ..*pass };
         let mut dx = flow.dx;
+        // What the shortcut passes on: slopes as they came, where it is x itself.
+        let passed = if shortcut.is_empty() {
+            &*copy
+        } else {
+            let mut inner =
+                Pass { memory: second, scratch: &mut *scratch, buffers: second_buffers, noise: pass.noise.map(|n| !n), ..*pass };
+            let way = Flow { x: flow.x, y: &[], dy: copy, dx: dx.is_some().then_some(&mut *slopes) };
+            shortcut.reverse(&mut inner, way, of_shortcut.weights(&mut late[..shortcut.late()]));
+            &*slopes
+        };
+        let mut inner = Pass { memory: first, scratch, buffers: first_buffers, ..*pass };
         let way = Flow { x: flow.x, y: &[], dy: flow.dy, dx: dx.as_deref_mut() };
         body.reverse(&mut inner, way, of_body.weights(&mut late[..body.late()]));
         if let Some(dx) = dx {
-            add(slope, dx);
+            add(passed, dx);
         }
     }
 }

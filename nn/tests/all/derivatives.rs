@@ -52,6 +52,8 @@ fn check(about: &str, model: &Model<f64>, data: Data, examples: usize) {
     let mut g = vec![f64::NAN; w.len()];
     let value = model.gradient(&w, inputs(), &mut room, &mut g) * share;
     assert!(value.is_finite() && g.iter().all(|g| g.is_finite()), "{about}: {value}");
+    let unkept = model.value(&w, inputs(), &mut room) * share;
+    assert_eq!(unkept, value, "{about}: a pass that keeps nothing computes the same");
     let length = g.iter().map(|g| g * g).sum::<f64>().sqrt();
     for trial in 0..4 {
         // One along the gradient itself, the others mixed with noise, so that no coordinate is overlooked.
