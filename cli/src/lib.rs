@@ -38,8 +38,8 @@ use clap::{Parser, Subcommand};
 use job::Job;
 use motet::{Catalogue, Error};
 use verb::{
-    AdviseArgs, BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, ListArgs, PredictArgs, ReportArgs, ReproduceArgs, ResultsArgs,
-    RunArgs, printable,
+    AdviseArgs, BenchArgs, CheckArgs, Console, DataArgs, DemoArgs, Format, JoinArgs, ListArgs, PredictArgs, ReportArgs, ReproduceArgs,
+    ResultsArgs, RunArgs, ServeArgs, StudyArgs, printable,
 };
 
 /// Personalised federated learning: simulate, tune, explain.
@@ -68,6 +68,9 @@ enum Verb {
     Predict(PredictArgs),
     List(ListArgs),
     Data(DataArgs),
+    Serve(ServeArgs),
+    Join(JoinArgs),
+    Study(StudyArgs),
     Bench(BenchArgs),
 }
 
@@ -126,6 +129,9 @@ fn execute(verb: &Verb, console: Console<'_>) -> Result<bool, Error> {
         Verb::Predict(args) => args.execute(console),
         Verb::List(args) => args.execute(console),
         Verb::Data(args) => args.execute(console),
+        Verb::Serve(args) => args.execute(console),
+        Verb::Join(args) => args.execute(console),
+        Verb::Study(args) => args.execute(console),
         Verb::Bench(args) => args.execute(console),
     }
 }

@@ -115,10 +115,10 @@ impl<S> ClientVersions<S> {
         self.versions.iter().rev().find(|v| v.slot == heard)
     }
 
-    /// Forgets every version but the named one once a new attempt opens. Forgets nothing if that one is not here, or if
+    /// Forgets every version but the named one and those before it from `floor` on, once a new attempt opens. Forgets nothing if that one is not here, or if
     /// the attempt is older than one that was answered already: an ask that comes late or twice must not cost the client
     /// its state.
-    fn open(&mut self, slot: Slot, heard: Option<Slot>) -> Result<(), Silence> {
+    fn open(&mut self, slot: Slot, heard: Option<Slot>, floor: Option<Slot>) -> Result<(), Silence> {
         if self.find(heard).is_none() {
             return Err(Silence::Lost);
         }
@@ -128,7 +128,7 @@ impl<S> ClientVersions<S> {
             Ordering::Greater => Err(Silence::Late),
             Ordering::Equal => Ok(()),
             Ordering::Less => {
-                self.versions.retain(|v| v.slot == heard);
+                self.versions.retain(|v| v.slot == heard || (floor..heard).contains(&v.slot));
                 Ok(())
             }
         }
@@ -230,6 +230,18 @@ impl<A: Algorithm> Host<A> {
         heard: Option<Slot>,
         ask: &A::Ask,
     ) -> Result<Result<Answer<A::Reply>, Silence>, StoreError> {
+        self.answer_keeping(id, slot, (heard, heard), ask)
+    }
+
+    /// The same, and versions from the second slot on are kept with the named one, which is the first: a server whose newest
+    /// checkpoint is damaged goes back to an older one, which names an older version.
+    pub fn answer_keeping(
+        &self,
+        id: ClientId,
+        slot: Slot,
+        (heard, floor): (Option<Slot>, Option<Slot>),
+        ask: &A::Ask,
+    ) -> Result<Result<Answer<A::Reply>, Silence>, StoreError> {
         let shard = self.population.shard(id)?;
         if Self::stateless(&shard) {
             return Ok(Ok(self.answer_afresh(id, &shard, slot, heard, ask)));
@@ -238,7 +250,7 @@ impl<A: Algorithm> Host<A> {
             Some(kept) => kept,
             None => self.enter(id, &shard),
         };
-        let opened = kept.open(slot, heard);
+        let opened = kept.open(slot, heard, floor);
         let named = opened.and_then(|()| kept.find(heard).ok_or(Silence::Lost));
         let Version { state, buffers, .. } = match named {
             Ok(version) => version,

@@ -18,10 +18,10 @@ const TABLE: &[(&str, &[&str])] = &[
     ("records", &["core", "files"]),
     ("problems", &["core", "files", "nn", "records", "runtime"]),
     ("runtime", &["core", "files"]),
-    ("link", &["core", "runtime"]),
+    ("link", &["core", "files", "runtime"]),
     ("report", &["core", "records"]),
     ("theory", &[]),
-    ("motet", &["core", "files", "methods", "nn", "problems", "records", "runtime", "report", "theory"]),
+    ("motet", &["core", "files", "link", "methods", "nn", "problems", "records", "runtime", "report", "theory"]),
     ("cli", &["motet"]),
     ("fuzz", &["motet"]),
     ("python", &["motet", "cli", "conformance"]),
@@ -106,6 +106,16 @@ fn the_map_is_short_and_names_every_crate() {
     assert!(map.lines().count() <= 150, "ARCHITECTURE.md has {} lines: reasons go to docs/decisions", map.lines().count());
     for member in members() {
         assert!(map.contains(&format!("\n| `{member}` | ")), "the table of ARCHITECTURE.md has no line for {member}");
+    }
+}
+
+#[test]
+fn one_file_of_the_network_knows_sockets() {
+    for entry in fs::read_dir(root().join("link/src")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let knows = ["tokio", "hyper", "std::net"].iter().any(|word| text.contains(&format!("use {word}")));
+        assert_eq!(knows, path.ends_with("http.rs"), "{}", path.display());
     }
 }
 

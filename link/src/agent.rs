@@ -32,6 +32,15 @@ pub trait Work {
     fn commit(&mut self, mark: Mark) -> io::Result<()>;
 }
 
+impl<W: Work + ?Sized> Work for Box<W> {
+    fn answer(&mut self, head: &TaskHead, begins_again: bool, ask: &[u8]) -> io::Result<Outcome> {
+        (**self).answer(head, begins_again, ask)
+    }
+    fn commit(&mut self, mark: Mark) -> io::Result<()> {
+        (**self).commit(mark)
+    }
+}
+
 /// What comes of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {

@@ -44,6 +44,8 @@ wire! {
         pub slot: Slot,
         /// The version of its state that the client resumes from.
         pub heard: Option<Slot>,
+        /// Versions from this one on are kept with it: an older checkpoint of the coordinator names them.
+        pub floor: Option<Slot>,
         /// SHA-256 of the ask.
         pub body: Digest,
         /// How many bytes the ask has.

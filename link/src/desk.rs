@@ -25,6 +25,8 @@ pub struct Ask {
     pub slot: Slot,
     /// The version of its state that the client resumes from.
     pub heard: Option<Slot>,
+    /// Versions from this one on are kept with it.
+    pub floor: Option<Slot>,
     /// The bytes, shared by all who are asked the same.
     pub body: Arc<Body>,
     /// Longer replies are refused.
@@ -368,6 +370,7 @@ impl Desk {
             is_probe: ask.is_probe,
             slot: ask.slot,
             heard: ask.heard,
+            floor: ask.floor,
             body: ask.body.hash,
             length: ask.body.bytes.len() as u64,
             longest_reply: ask.longest_reply,

@@ -14,8 +14,8 @@ pub struct Invitation {
     pub address: String,
     /// Whom the coordinator's certificate must be signed by, as PEM.
     pub authority: String,
-    /// SHA-256 of the run sheet.
-    pub run: Digest,
+    /// SHA-256 of the study's sheet.
+    pub study: Digest,
     /// Worth one certificate.
     pub token: Token,
 }
@@ -78,8 +78,8 @@ const PEM: &str = "-----BEGIN CERTIFICATE-----";
 
 impl fmt::Display for Invitation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, address, authority, run, token } = self;
-        write!(f, "{FIRST}\nname: {name}\naddress: {address}\nrun: {run}\ntoken: {}\n\n{}\n", token.reveal(), authority.trim_end())
+        let Self { name, address, authority, study, token } = self;
+        write!(f, "{FIRST}\nname: {name}\naddress: {address}\nstudy: {study}\ntoken: {}\n\n{}\n", token.reveal(), authority.trim_end())
     }
 }
 
@@ -105,7 +105,7 @@ impl FromStr for Invitation {
             name: field("name")?.to_owned(),
             address: address.to_owned(),
             authority: authority.ok_or(InvitationError::Missing(PEM))?,
-            run: field("run")?.parse().map_err(damaged("run"))?,
+            study: field("study")?.parse().map_err(damaged("study"))?,
             token: field("token")?.parse().map_err(damaged("token"))?,
         })
     }
@@ -120,7 +120,7 @@ mod tests {
             name: "ward 3".into(),
             address: "study.example.org:7443".into(),
             authority: format!("{PEM}\nabc\n-----END CERTIFICATE-----\n"),
-            run: Digest::of(b"sheet"),
+            study: Digest::of(b"sheet"),
             token: Token::new([7; 32]),
         }
     }

@@ -27,7 +27,7 @@
 //!
 //! let slot = Slot { round: 1, attempt: 0, exchange: 0 };
 //! let body = Body::new(b"hello".to_vec()).into();
-//! let task = desk.ask(0, Ask { is_probe: false, slot, heard: None, body, longest_reply: 100, until: None })?;
+//! let task = desk.ask(0, Ask { is_probe: false, slot, heard: None, floor: None, body, longest_reply: 100, until: None })?;
 //! while desk.progress(0, task) == Progress::Waiting {
 //!     let response = desk.handle(0, agent.call(), now);
 //!     assert_eq!(agent.hear(response)?, Next::Now);
@@ -41,10 +41,14 @@ mod call;
 mod desk;
 mod digest;
 mod event;
+mod http;
 mod invitation;
 mod limits;
+mod members;
 mod office;
+mod pki;
 mod remote;
+mod service;
 mod sheet;
 mod spool;
 mod work;
@@ -54,10 +58,14 @@ pub use call::{Call, PROTOCOL, Request, Response, Session, TaskHead, TaskNumber}
 pub use desk::{Ask, Body, Desk, Progress};
 pub use digest::{Digest, NoDigest, Payload};
 pub use event::Event;
+pub use http::{Line, LineError, Server, Traffic, random};
 pub use invitation::{Invitation, InvitationError, Token};
 pub use limits::Limits;
+pub use members::{Member, Members, NotEnrolled, TOKEN_SECONDS};
 pub use office::Office;
+pub use pki::{Authority, Holder, Identity, is_ageing, keep_secret, new_request, request_for};
 pub use remote::Remote;
-pub use sheet::{RunSheet, SheetError};
+pub use service::{Enrolled, Enrolment, Papers, Service};
+pub use sheet::{RunSheet, SheetError, StudySheet};
 pub use spool::{FolderSpool, MemorySpool, ReplyKey, Spool};
 pub use work::{Consent, FolderKeep, HostWork, Keep};

@@ -1,10 +1,12 @@
 //! A desk that threads share: transports call it, the fleet waits at it.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, ClientId, StoreError};
+use motet_core::{Abort, ClientId, LastReplies, Slot, StoreError};
+use motet_runtime::KEPT;
 
 use crate::call::{Call, Response, TaskNumber};
 use crate::desk::{Ask, Desk, Progress};
@@ -14,6 +16,8 @@ pub struct Office {
     desk: Mutex<Desk>,
     bell: Condvar,
     began: Instant,
+    /// What was heard of everyone when each of the checkpoints was made that are kept, oldest first.
+    kept: Mutex<VecDeque<LastReplies>>,
     /// Told whenever a client has a new task, or everyone has when the run is over.
     on_task: Box<dyn Fn(Option<u32>) + Send + Sync>,
 }
@@ -21,7 +25,7 @@ pub struct Office {
 impl Office {
     /// Shares a desk that was made at `Duration::ZERO` of its clock.
     pub fn new(desk: Desk, on_task: Box<dyn Fn(Option<u32>) + Send + Sync>) -> Arc<Self> {
-        Arc::new(Self { desk: Mutex::new(desk), bell: Condvar::new(), began: Instant::now(), on_task })
+        Arc::new(Self { desk: Mutex::new(desk), bell: Condvar::new(), began: Instant::now(), kept: Mutex::default(), on_task })
     }
 
     /// Answers one call, at once.
@@ -55,17 +59,43 @@ impl Office {
         (self.on_task)(None);
     }
 
+    /// Refuses a client from now on.
+    pub fn revoke(&self, client: u32) {
+        self.desk().revoke(client);
+        self.bell.notify_all();
+    }
+
     /// The desk itself, for as long as the guard lives.
     pub fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A checkpoint was made when so much was heard; as many are kept as [`KEPT`] says.
+    pub fn keep(&self, heard: LastReplies) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back(heard);
+        while kept.len() > KEPT {
+            kept.pop_front();
+        }
+    }
+
+    /// The oldest version of a client that a checkpoint names, if the newest is this one.
+    pub(crate) fn floor(&self, client: ClientId, heard: Option<Slot>) -> Option<Slot> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().map(|kept| kept.of(client)).fold(heard, Option::min)
+    }
+
+    /// Opens a task and tells its client.
+    pub fn post(&self, client: u32, ask: Ask) -> io::Result<TaskNumber> {
+        let number = self.desk().ask(client, ask)?;
+        (self.on_task)(Some(client));
+        Ok(number)
+    }
+
     /// Opens a task that is answered within `patience`, if that is said.
     pub(crate) fn ask(&self, client: ClientId, mut ask: Ask, patience: Option<Duration>) -> Result<TaskNumber, Abort> {
         ask.until = patience.map(|patience| self.began.elapsed() + patience);
-        let number = self.desk().ask(client.0, ask).map_err(|e| spool_failed(client, &e))?;
-        (self.on_task)(Some(client.0));
-        Ok(number)
+        self.post(client.0, ask).map_err(|e| spool_failed(client, &e))
     }
 
     /// Waits for the reply to a task. None if the client stays silent.

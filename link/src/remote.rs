@@ -45,7 +45,7 @@ impl Remote {
     }
 
     fn ask(&self, is_probe: bool, slot: Slot, heard: Option<Slot>, body: Arc<Body>) -> Ask {
-        Ask { is_probe, slot, heard, body, longest_reply: self.longest_reply, until: None }
+        Ask { is_probe, slot, heard, floor: heard, body, longest_reply: self.longest_reply, until: None }
     }
 }
 
@@ -70,7 +70,10 @@ impl<A: Algorithm> Fleet<A> for Remote {
             Asks::Each(_) => None,
         };
         let body = |k: usize| same.clone().unwrap_or_else(|| Arc::new(Body::new(bytes_of(wave.asks.at(k)))));
-        let ask = |k: usize| self.ask(false, slot, wave.heard.of(wave.to[k]), body(k));
+        let ask = |k: usize| {
+            let heard = wave.heard.of(wave.to[k]);
+            Ask { floor: self.office.floor(wave.to[k], heard), ..self.ask(false, slot, heard, body(k)) }
+        };
         self.carry(wave.to, ask, |id, reply| {
             each(id, whole(reply));
             Ok(())

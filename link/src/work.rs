@@ -48,47 +48,64 @@ pub struct HostWork<A: Algorithm, K> {
     host: Host<A>,
     keep: K,
     consent: Consent,
+    on_model: Option<Box<dyn FnMut(Vector) + Send>>,
 }
 
 impl<A: Algorithm, K: Keep> HostWork<A, K> {
     /// This client of the host, whose states are in the store that `keep` makes durable.
     pub fn new(client: ClientId, host: Host<A>, keep: K, consent: Consent) -> Self {
-        Self { client, host, keep, consent }
+        Self { client, host, keep, consent, on_model: None }
     }
 
-    fn exchange(&self, slot: Slot, heard: Option<Slot>, ask: &[u8]) -> io::Result<Outcome> {
+    /// The same, and the client's own model is given to `on_model` whenever a probe asks for it, whether or not it may leave.
+    #[must_use]
+    pub fn with_model(self, on_model: Box<dyn FnMut(Vector) + Send>) -> Self {
+        Self { on_model: Some(on_model), ..self }
+    }
+
+    fn exchange(&self, slot: Slot, named: (Option<Slot>, Option<Slot>), ask: &[u8]) -> io::Result<Outcome> {
         let ask: A::Ask = match whole(ask) {
             Ok(ask) => ask,
             Err(error) => return Ok(Outcome::Declined(format!("the ask cannot be read: {error}"))),
         };
-        Ok(match self.host.answer(self.client, slot, heard, &ask).map_err(io::Error::other)? {
+        Ok(match self.host.answer_keeping(self.client, slot, named, &ask).map_err(io::Error::other)? {
             Ok(answer) => Outcome::Reply(bytes_of(&answer)),
             Err(Silence::Lost) => Outcome::Lost,
             Err(Silence::Late) => Outcome::Declined(Silence::Late.to_string()),
         })
     }
 
-    fn probe(&self, round: u64, heard: Option<Slot>, ask: &[u8]) -> io::Result<Outcome> {
+    fn probe(&mut self, round: u64, heard: Option<Slot>, ask: &[u8]) -> io::Result<Outcome> {
         let ask: ProbeAsk = match whole(ask) {
             Ok(ask) => ask,
             Err(error) => return Ok(Outcome::Declined(format!("the probe cannot be read: {error}"))),
         };
-        if !self.consent.scores {
-            return Ok(Outcome::Declined("this participant shows no scores".into()));
+        let Consent { scores, vectors } = self.consent;
+        let kept = ask.look.model && self.on_model.is_some();
+        if !scores && !kept {
+            return Ok(Outcome::Declined(NO_SCORES.into()));
         }
-        let vectors = self.consent.vectors;
-        let look = ProbeRequest { gradient: ask.look.gradient && vectors, model: ask.look.model && vectors, ..ask.look };
+        let look = ProbeRequest { gradient: ask.look.gradient && vectors, model: kept || ask.look.model && vectors, ..ask.look };
         let score = self.host.score(self.client, heard, round, &ask.shared, ask.reference.as_ref(), look).map_err(io::Error::other)?;
-        Ok(score.map_or(Outcome::Lost, |score: Score| Outcome::Reply(bytes_of(&score))))
+        let Some(mut score): Option<Score> = score else { return Ok(Outcome::Lost) };
+        if let (Some(on_model), Some(model)) = (&mut self.on_model, &score.model) {
+            on_model(model.clone());
+        }
+        if !vectors {
+            score.model = None;
+        }
+        Ok(if scores { Outcome::Reply(bytes_of(&score)) } else { Outcome::Declined(NO_SCORES.into()) })
     }
 }
+
+const NO_SCORES: &str = "this participant shows no scores";
 
 impl<A: Algorithm, K: Keep> Work for HostWork<A, K> {
     fn answer(&mut self, head: &TaskHead, begins_again: bool, ask: &[u8]) -> io::Result<Outcome> {
         if begins_again {
             self.host.rewind(self.client, head.heard).map_err(io::Error::other)?;
         }
-        if head.is_probe { self.probe(head.slot.round, head.heard, ask) } else { self.exchange(head.slot, head.heard, ask) }
+        if head.is_probe { self.probe(head.slot.round, head.heard, ask) } else { self.exchange(head.slot, (head.heard, head.floor), ask) }
     }
 
     fn commit(&mut self, mark: Mark) -> io::Result<()> {

@@ -44,6 +44,7 @@
 //! by default, `parquet` (tables) is not. A source that was left out is refused by the name of the feature it needs.
 
 pub use motet_core as core;
+pub use motet_link as link;
 pub use motet_methods as methods;
 pub use motet_problems as problems;
 pub use motet_records as records;
@@ -61,6 +62,7 @@ mod client_states;
 mod clients;
 pub mod cluster;
 pub mod config;
+
 mod error;
 mod estimates;
 mod method;
@@ -73,8 +75,10 @@ mod resume;
 mod run;
 mod session;
 mod simulate;
+pub mod study;
 mod timed;
 mod tuning;
+mod whereabouts;
 
 pub use catalogue::{Catalogue, Entered, Misread};
 pub use clients::{Clients, Function};
@@ -85,5 +89,5 @@ pub use observer::{Event, Observer, Unobserved};
 pub use recorders::{Folder, InMemory, Recorder};
 pub use resume::Workplace;
 pub use run::{Run, RunError, Trained};
-pub use session::{AnyCheckpointer, AnyRunState, Ended, Ground, Session, TrainedSession};
+pub use session::{AnyCheckpointer, AnyRunState, ClientGround, Ended, Ground, Session, TrainedSession};
 pub use simulate::{Built, Planned, Simulation};

@@ -7,10 +7,11 @@ use std::io;
 use std::sync::Arc;
 
 use motet_core::{ClientId, Facts, Fraction, PerClient, Promise, Study, Unsuitable};
+use motet_link::{Mark, Work};
 use motet_methods::{Card, Method};
 use serde_json::{Map, Value};
 
-use crate::session::{Ground, Live, Session};
+use crate::session::{ClientGround, Ground, Live, Session, client_work};
 
 /// A method and its parameters.
 pub trait AnyMethod: Send + Sync {
@@ -46,6 +47,9 @@ pub trait AnyMethod: Send + Sync {
 
     /// What the method's theorem promises on a problem with these constants.
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise>;
+
+    /// The client's half of the method, for the agent of one client, and what the agent remembers.
+    fn at_agent(self: Arc<Self>, ground: ClientGround<'_>) -> io::Result<(Box<dyn Work>, Mark)>;
 
     /// The method on a problem, ready to be trained.
     fn on(self: Arc<Self>, ground: Ground<'_>) -> io::Result<Box<dyn Session>>;
@@ -111,6 +115,10 @@ impl<M: Method> AnyMethod for M {
 
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
         Study::promise(self, facts)
+    }
+
+    fn at_agent(self: Arc<Self>, ground: ClientGround<'_>) -> io::Result<(Box<dyn Work>, Mark)> {
+        client_work(self, ground)
     }
 
     fn on(self: Arc<Self>, ground: Ground<'_>) -> io::Result<Box<dyn Session>> {

@@ -11,6 +11,7 @@ use motet_core::{
     Abort, AfterRound, Checkpointer, ClientId, ClientVersions, Fleet, Host, LastReplies, Ledger, Memo, Outcome, Plan, Population, Probe,
     ProbeRequest, Reader, RunState, Score, Seed, Sink, Store, StoreError, TrainError, Trained, Vector, Wire, train_from,
 };
+use motet_link::{Consent, FolderKeep, HostWork, Mark, Remote, Work};
 use motet_methods::Method;
 use motet_problems::Problem;
 use motet_runtime::{Byzantine, Crew, Deployed, Homes, Keeps, Pool, Ranks, Team, serve};
@@ -18,6 +19,7 @@ use motet_runtime::{Byzantine, Crew, Deployed, Homes, Keeps, Pool, Ranks, Team, 
 use crate::client_states::{ClientStates, Quarters, joined};
 use crate::resume::Saved;
 use crate::timed::Timed;
+use crate::whereabouts::Whereabouts;
 
 /// What a run stands on.
 pub struct Ground<'a> {
@@ -31,6 +33,29 @@ pub struct Ground<'a> {
     /// The ranks that clients are spread over, and where they live on them.
     pub(crate) crew: Option<Arc<dyn Crew>>,
     pub(crate) homes: Homes,
+    /// The clients, where they are on other machines.
+    pub(crate) remote: Option<Remote>,
+}
+
+/// What one client of a study stands on, at its agent.
+pub struct ClientGround<'a> {
+    pub(crate) client: ClientId,
+    pub(crate) problem: &'a Problem,
+    pub(crate) seed: Seed,
+    /// Where its states are kept.
+    pub(crate) folder: &'a Path,
+    pub(crate) consent: Consent,
+    /// Is given the client's own model whenever it is measured as a whole.
+    pub(crate) on_model: Box<dyn FnMut(Vector) + Send>,
+}
+
+/// The client's half of a method at its agent, and what the agent remembers.
+pub(crate) fn client_work<M: Method>(method: Arc<M>, ground: ClientGround<'_>) -> io::Result<(Box<dyn Work>, Mark)> {
+    let ClientGround { client, problem, seed, folder, consent, on_model } = ground;
+    let (keep, mark) = FolderKeep::<M::Client>::open(folder, client)?;
+    let population = Arc::clone(&problem.population) as Arc<dyn Population>;
+    let host = Host::new(method, population, keep.store(), Arc::default(), seed);
+    Ok((Box::new(HostWork::new(client, host, keep, consent).with_model(on_model)), mark))
 }
 
 /// Where client states sleep.
@@ -63,6 +88,9 @@ pub trait Session {
 
     /// |αᵢ ∇fᵢ(Tᵢ(x))|²; NaN if the client no longer has the state that was last heard of.
     fn gradient2(&self, client: ClientId, x: &Vector) -> Result<f64, StoreError>;
+
+    /// What was heard of everyone at each of the saved moments that it could go on from, oldest first.
+    fn heard_before(&self) -> Vec<LastReplies>;
 
     /// Runs the rounds that are left.
     fn train(
@@ -119,6 +147,8 @@ pub trait AnyCheckpointer {
 pub trait AnyRunState {
     /// The round to come.
     fn next_round(&self) -> u64;
+    /// What was heard of everyone.
+    fn heard(&self) -> LastReplies;
     /// Everything the loop knows, as bytes.
     fn bytes(&self) -> Vec<u8>;
     /// Makes the client states as durable as they can be: the number of that version, and what finds them again.
@@ -127,8 +157,8 @@ pub trait AnyRunState {
     fn release(&self, oldest: u64) -> io::Result<()>;
 }
 
-/// Threads or ranks, and around them liars, devices and a clock for measuring.
-type Carriers<M> = Timed<Deployed<Byzantine<Ranks<M>>>>;
+/// Threads, ranks or agents, and around them liars, devices and a clock for measuring.
+type Carriers<M> = Timed<Deployed<Byzantine<Whereabouts<M>>>>;
 
 /// The shell around one method.
 pub(crate) struct Live<M: Method> {
@@ -138,16 +168,18 @@ pub(crate) struct Live<M: Method> {
     states: ClientStates<ClientVersions<M::Client>>,
     pool: Arc<Pool>,
     now: RunState<M>,
+    heard_before: Vec<LastReplies>,
     crew: Option<Arc<dyn Crew>>,
     team: Option<Arc<Team<M>>>,
 }
 
 impl<M: Method> Live<M> {
     pub(crate) fn open(method: Arc<M>, ground: Ground<'_>) -> io::Result<Self> {
-        let Ground { problem, memo, pool, seed, states, disturbed, crew, homes } = ground;
+        let Ground { problem, memo, pool, seed, states, disturbed, crew, homes, remote } = ground;
         let rank = crew.as_ref().map_or(0, |crew| crew.rank());
         let quarters = Quarters { rank, homes: &homes };
         let mut now = RunState::before(&*method, problem.start.clone());
+        let mut heard_before = vec![];
         let (states, store) = match states {
             States::Sized(sizes) => {
                 let states = ClientStates::found(&[], None, u64::MAX, &quarters)?;
@@ -157,8 +189,9 @@ impl<M: Method> Live<M> {
             States::Durable { folder, limit, saved } => {
                 let states = ClientStates::found(saved, folder, limit, &quarters)?;
                 // Only the server has it.
-                if let Some(newest) = saved.first().filter(|_| rank == 0) {
-                    now = RunState::decode(&mut Reader::new(&newest.moment)).map_err(|e| io::Error::other(e.to_string()))?;
+                for moment in saved.iter().rev().filter(|_| rank == 0) {
+                    now = RunState::decode(&mut Reader::new(&moment.moment)).map_err(|e| io::Error::other(e.to_string()))?;
+                    heard_before.push(now.account.heard.clone());
                 }
                 let store = states.store();
                 (states, store)
@@ -172,8 +205,9 @@ impl<M: Method> Live<M> {
             _ => Ranks::alone(host.clone(), Arc::clone(&pool)),
         };
         let team = honest.team();
+        let honest = remote.map_or(Whereabouts::Here(honest), Whereabouts::Away);
         let fleet = Timed { inner: Deployed::new(Byzantine::new(honest, liars, seed), devices, seed), probing: Rc::default() };
-        Ok(Self { method, host, fleet, states, pool, now, crew, team })
+        Ok(Self { method, host, fleet, states, pool, now, crew, team, heard_before })
     }
 }
 
@@ -211,6 +245,10 @@ impl<M: Method> Session for Live<M> {
             None => score = self.host.score(client, heard.of(client), 0, x, None, look)?,
         }
         Ok(score.and_then(|s| s.gradient).map_or(f64::NAN, |g| g.norm2()))
+    }
+
+    fn heard_before(&self) -> Vec<LastReplies> {
+        self.heard_before.clone()
     }
 
     fn train(
@@ -294,6 +332,10 @@ struct Saveable<'a, M: Method> {
 impl<M: Method> AnyRunState for Saveable<'_, M> {
     fn next_round(&self) -> u64 {
         self.moment.next
+    }
+
+    fn heard(&self) -> LastReplies {
+        self.moment.account.heard.clone()
     }
 
     fn bytes(&self) -> Vec<u8> {

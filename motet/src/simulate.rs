@@ -3,11 +3,13 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use motet_core::{ClientId, Fraction, Memo, PerClient, Plan, Reference, Roster, Seed, Wire};
-use motet_problems::Problem;
+use motet_core::{ClientId, Fraction, LastReplies, Memo, ModelShape, PerClient, Plan, Reference, Roster, Seed, Wire};
+use motet_link::Remote;
+use motet_problems::{Problem, ProblemConfig};
 use motet_records::{ClientRow, EventKind, Format, Manifest, OptimumCard, Records, RunCard, Summary, Trial, Utc, names};
 use motet_report::claims::judge;
 use motet_report::{cautions, render, render_as, tensorboard, verdict};
@@ -82,6 +84,20 @@ pub struct Simulation {
     tunings: Vec<Trials>,
     /// The ranks that clients are spread over, if there are several.
     crew: Option<Arc<dyn Crew>>,
+    /// Where the clients are, if not here.
+    elsewhere: Option<Box<dyn Elsewhere>>,
+}
+
+/// Clients on other machines, for every run of an experiment.
+pub(crate) trait Elsewhere {
+    /// A run begins, or goes on: the fleet of its clients.
+    fn begin(&self, card: &RunCard, model: ModelShape) -> io::Result<Remote>;
+    /// Everything before this round is durable, in a checkpoint that was made when so much was heard.
+    fn settled(&self, next_round: u64, heard: LastReplies) -> io::Result<()>;
+    /// What happened since this was last asked.
+    fn events(&self) -> Vec<motet_records::Event>;
+    /// The run under way is over.
+    fn end(&self);
 }
 
 impl Simulation {
@@ -97,8 +113,41 @@ impl Simulation {
 
     /// The same, with a memo for the local solves of each problem.
     pub(crate) fn solving_with(experiment: Experiment, pool: Arc<Pool>, memo: &dyn Fn(&Problem) -> Arc<Memo>) -> Result<Self, Error> {
-        let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool, memo)?;
-        Ok(Self { limit: experiment.run.store.limit() / 2, experiment, problems, entries, runs, tunings, pool, crew: None })
+        let folder = experiment.document.folder.clone();
+        Self::planned(experiment, pool, &|config, seed| Problem::build(config, &folder, seed), memo)
+    }
+
+    /// The same with clients of these names on other machines; their data are never here. They are reached through what
+    /// `reached` makes of the planned study.
+    pub(crate) fn between_machines<E: Elsewhere + 'static>(
+        experiment: Experiment,
+        clients: &[String],
+        reached: impl FnOnce(&Self) -> Result<E, Error>,
+    ) -> Result<Self, Error> {
+        let build = |config: &ProblemConfig, seed| Problem::elsewhere(config, clients, seed);
+        let mut simulation = Self::planned(experiment, Arc::new(Pool::new(1)), &build, &|_| Arc::default())?;
+        simulation.elsewhere = Some(Box::new(reached(&simulation)?));
+        Ok(simulation)
+    }
+
+    fn planned(
+        experiment: Experiment,
+        pool: Arc<Pool>,
+        build: &plan::Build<'_>,
+        memo: &dyn Fn(&Problem) -> Arc<Memo>,
+    ) -> Result<Self, Error> {
+        let Plans { problems, entries, runs, tunings, .. } = Plans::make(&experiment, &pool, build, memo)?;
+        Ok(Self {
+            limit: experiment.run.store.limit() / 2,
+            experiment,
+            problems,
+            entries,
+            runs,
+            tunings,
+            pool,
+            crew: None,
+            elsewhere: None,
+        })
     }
 
     /// The same, with clients spread over the ranks of a crew, of which this is rank 0; the others must [`serve`](Self::serve) the same
@@ -413,7 +462,17 @@ impl Built {
     /// What a run of some method stands on here, without liars and devices.
     pub(crate) fn ground<'a>(&'a self, pool: &Arc<Pool>, seed: Seed, states: States<'a>) -> Ground<'a> {
         let (memo, pool) = (Arc::clone(&self.memo), Arc::clone(pool));
-        Ground { problem: &self.problem, memo, pool, seed, states, disturbed: false, crew: None, homes: Homes::new(1, vec![]) }
+        Ground {
+            problem: &self.problem,
+            memo,
+            pool,
+            seed,
+            states,
+            disturbed: false,
+            crew: None,
+            homes: Homes::new(1, vec![]),
+            remote: None,
+        }
     }
 
     /// The clients that are scored one by one at the end: those that are probed, but nobody of a population without end.

@@ -10,6 +10,7 @@ use motet_records::{Event, EventKind};
 
 use crate::observer::{Event as Seen, Observer};
 use crate::recorders::Recorder;
+use crate::simulate::Elsewhere;
 
 /// A fleet that knows how long it was measured, so that measuring does not count as training.
 pub(crate) struct Timed<F> {
@@ -79,6 +80,8 @@ pub(crate) struct RowSink<'a> {
     pub(crate) events: &'a mut Vec<Event>,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) watch: &'a Watch,
+    /// Where clients are, if not here: what happens there is told with the rows.
+    pub(crate) elsewhere: Option<&'a dyn Elsewhere>,
 }
 
 impl Sink for RowSink<'_> {
@@ -88,6 +91,11 @@ impl Sink for RowSink<'_> {
         self.recorder.borrow_mut().row(&row)?;
         for breach in &row.breaches {
             let event = Event::now(EventKind::Breach, breach.reason.clone()).in_run(row.run).in_round(breach.round).about(breach.client);
+            self.recorder.borrow_mut().event(&event)?;
+            self.events.push(event);
+        }
+        for event in self.elsewhere.iter().flat_map(|elsewhere| elsewhere.events()) {
+            let event = event.in_run(row.run).in_round(row.round);
             self.recorder.borrow_mut().event(&event)?;
             self.events.push(event);
         }

@@ -63,6 +63,21 @@ impl Dealt {
         Ok(Self { left_out: dataset.len() - dealt, dataset, parts, unseen: count, split: split.name(), inputs, preparation: None })
     }
 
+    /// All rows to one client of a study, of this number: cut as in a simulation of the whole study.
+    pub(crate) fn alone(dataset: Dataset, inputs: Vec<Input>, client: u32, config: &ProblemConfig, run: u64) -> Result<Self, ProblemError> {
+        let rows = (0..dataset.len() as u32).collect();
+        let parts = config.holdout.clone().unwrap_or_default().cut_one(client as usize, rows, Seed(config.draw_of(run).1))?;
+        Ok(Self {
+            left_out: 0,
+            dataset: Arc::new(dataset),
+            parts: vec![parts],
+            unseen: 0,
+            split: "one participant",
+            inputs,
+            preparation: None,
+        })
+    }
+
     /// Each client fills gaps and standardises with what its own training rows say.
     pub(crate) fn prepare(&mut self, fields: Vec<Field>) {
         self.preparation = Some(Preparation::make(fields, Arc::make_mut(&mut self.dataset), &self.parts));
@@ -78,6 +93,11 @@ impl Dealt {
             None => None,
         };
         axes.map_or_else(|| Ok(vec![]), |axes| albums(&self.parts[..self.parts.len() - self.unseen], &self.dataset, axes))
+    }
+
+    /// The examples themselves.
+    pub(crate) fn dataset(&self) -> &Dataset {
+        &self.dataset
     }
 
     pub(crate) fn census(&self) -> DataSummary {

@@ -11,18 +11,20 @@ use motet_runtime::{ByzantineClients, Devices};
 
 use crate::album::Album;
 use crate::data_folder::Folders;
-use crate::data_summary::DataSummary;
+use crate::data_summary::{ClientSummary, DataSummary};
 use crate::dataset::{Dataset, Examples, LARGEST};
 use crate::dealt::{Dealt, clients};
 use crate::error::ProblemError;
 use crate::guard::FileLimit;
+use crate::holdout::Parts;
 use crate::identity::Identity;
 use crate::model::Fitted;
 use crate::on_demand::{ClientExamples, Holding, OnDemand, Roll, affordable_rows, gathered};
 use crate::prepare::{Field, Preparation};
 use crate::problem_config::ProblemConfig;
+use crate::schema::Schema;
 use crate::source::open::open;
-use crate::source::{Material, Place, affordable_clients};
+use crate::source::{Material, Place, Table, affordable_clients};
 use crate::split::{Natural, Split};
 use crate::weights::Weights;
 
@@ -68,8 +70,52 @@ impl Problem {
 
     /// As [`Problem::build`], with the data folder given.
     pub fn build_from(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
-        let (seed, folders) = (Seed(config.seed_of(run)), &folders.limited(FileLimit::new(config.file_gib)));
-        Self::of_material(config, config.source.load(&Place { folders, seed })?, folders, run)
+        let folders = &folders.limited(FileLimit::new(config.file_gib));
+        Self::of_material(config, loaded(config, folders, run)?, folders, run)
+    }
+
+    /// The problem of a study whose data are elsewhere: its clients have these names, and nobody's rows are here.
+    pub fn elsewhere(config: &ProblemConfig, clients: &[String], run: u64) -> Result<Self, ProblemError> {
+        let schema = agreed(config)?;
+        let model = config.model.as_ref().ok_or(ProblemError::Missing { section: "model", kind: config.source.name() })?;
+        let seed = Seed(config.seed_of(run));
+        let blank = schema.blank();
+        let mut census = DataSummary::take(&[Parts::default()], 0, &blank, 0);
+        let household = census.clients.remove(0);
+        census.clients = clients.iter().map(|name| ClientSummary { name: Some(name.clone()), ..household.clone() }).collect();
+        census.heterogeneity = None;
+        let start = model.fitted(Arc::new(Examples::new(blank)?), seed)?.start();
+        Ok(Self {
+            on_demand: (0, 0),
+            about: format!("{} participants with {} features, {}", clients.len(), schema.features(), model.card().name),
+            shards: Arc::default(),
+            population: Arc::new(Elsewhere { clients: clients.len() as u32 }),
+            unseen: 0,
+            start,
+            inputs: vec![],
+            census,
+            identity: Identity::default(),
+            groups: vec![],
+            liars: None,
+            devices: None,
+            preparation: None,
+            memory_bytes: 0,
+        })
+    }
+
+    /// The problem as one participant of a study has it: its own file, and nothing of the others. It is client `client` of `clients`.
+    pub fn participant(config: &ProblemConfig, file: &Path, (client, clients): (u32, u32), run: u64) -> Result<Self, ProblemError> {
+        let (dataset, fields, input) = agreed(config)?.material(file)?;
+        if let Some((place, value)) = dataset.too_large() {
+            let what = format!("{value:e} is too large to count with, {LARGEST:e} being the most: scale the numbers, or mend this one");
+            return Err(ProblemError::Odd { file: input.name, place, what });
+        }
+        let mut dealt = Dealt::alone(dataset, vec![input], client, config, run)?;
+        dealt.prepare(fields);
+        let folders = Folders::beside(Path::new(""));
+        let mut problem = Self::of_examples(config, dealt, &folders, Seed(config.seed_of(run)))?;
+        problem.population = Arc::new(Participant { client, clients, shards: Arc::clone(&problem.shards) });
+        Ok(problem)
     }
 
     /// The same with what the source gave.
@@ -332,6 +378,82 @@ impl Population for Known {
     }
 }
 
+/// What a source gives, read as the schema says where there is one.
+fn loaded(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Material, ProblemError> {
+    match (&config.schema, config.source.downcast::<Table>()) {
+        (None, _) => config.source.load(&Place { folders, seed: Seed(config.seed_of(run)) }),
+        (Some(schema), Some(table)) => schema.table(table, folders),
+        (Some(_), None) => Err(ProblemError::Superfluous { section: "schema", kind: config.source.name() }),
+    }
+}
+
+/// Who gets what, as it was read: gaps are gaps, and nothing is standardised. The fields of a table, where it is one.
+pub(crate) fn raw(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<(Dealt, Option<Vec<Field>>), ProblemError> {
+    let folders = &folders.limited(FileLimit::new(config.file_gib));
+    let (dataset, fields, inputs) = match loaded(config, folders, run)? {
+        Material::Examples { dataset, inputs } => (Arc::new(dataset), None, inputs),
+        Material::Table { dataset, fields, inputs } => (Arc::new(dataset), Some(fields), inputs),
+        Material::Shared { dataset, fields, inputs } => (dataset, fields, inputs),
+        Material::Functions { .. } | Material::Population { .. } | Material::Clients { .. } => {
+            let wanted = "clients with functions of their own have no tables".to_owned();
+            return Err(ProblemError::Value { key: "source", value: format!("{:?}", config.source.name()), wanted });
+        }
+    };
+    match Stock::dealt(config, dataset, None, inputs, run)? {
+        Stock::Examples(dealt) => Ok((*dealt, fields)),
+        Stock::Functions { .. } | Stock::Population { .. } | Stock::Clients { .. } => unreachable!("examples are dealt"),
+    }
+}
+
+/// The schema of a study, and that nothing is asked for which needs everybody's data in one place.
+fn agreed(config: &ProblemConfig) -> Result<&Schema, ProblemError> {
+    let schema = config.schema.as_ref().ok_or(ProblemError::Missing { section: "schema", kind: config.source.name() })?;
+    let simulated = [
+        ("unseen", config.unseen.is_some()),
+        ("weights", config.weights.is_some()),
+        ("byzantine", config.byzantine.is_some()),
+        ("devices", config.devices.is_some()),
+    ];
+    if let Some((key, _)) = simulated.into_iter().find(|(_, given)| *given) {
+        return Err(ProblemError::Value { key, value: "given".into(), wanted: "for simulations only: leave it out of a study".into() });
+    }
+    schema.check()?;
+    Ok(schema)
+}
+
+/// Clients whose data are on other machines.
+struct Elsewhere {
+    clients: u32,
+}
+
+impl Population for Elsewhere {
+    fn roster(&self) -> Roster {
+        Roster::Counted(self.clients)
+    }
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
+        Err(StoreError { client: client.0, reason: "its data are on another machine".into() })
+    }
+}
+
+/// One client of many: the others' data are elsewhere.
+struct Participant {
+    client: u32,
+    clients: u32,
+    shards: Arc<Vec<Shard>>,
+}
+
+impl Population for Participant {
+    fn roster(&self) -> Roster {
+        Roster::Counted(self.clients)
+    }
+    fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
+        match self.shards.first().filter(|_| client.0 == self.client) {
+            Some(shard) => Ok(Cow::Borrowed(shard)),
+            None => Err(StoreError { client: client.0, reason: "its data are on another machine".into() }),
+        }
+    }
+}
+
 /// What there is before a model is put on it.
 enum Stock {
     Functions { shards: Vec<Shard>, start: Vector },
@@ -342,8 +464,8 @@ enum Stock {
 
 impl Stock {
     fn gather(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
-        let (seed, folders) = (Seed(config.seed_of(run)), &folders.limited(FileLimit::new(config.file_gib)));
-        Self::of(config, config.source.load(&Place { folders, seed })?, run)
+        let folders = &folders.limited(FileLimit::new(config.file_gib));
+        Self::of(config, loaded(config, folders, run)?, run)
     }
 
     /// What a source gave, dealt.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::holdout::Holdout;
 use crate::model::ModelConfig;
 use crate::on_demand::Holding;
+use crate::schema::Schema;
 use crate::source::Source;
 use crate::split::Split;
 use crate::unseen::Unseen;
@@ -24,6 +25,9 @@ use crate::weights::Weights;
 pub struct ProblemConfig {
     /// Where it comes from.
     pub source: Source,
+    /// What everybody's tables look like, for studies between machines: columns, words, classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Schema>,
     /// Who gets what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
@@ -63,6 +67,7 @@ impl ProblemConfig {
     pub fn new(source: Source) -> Self {
         Self {
             source,
+            schema: None,
             split: None,
             holdout: None,
             unseen: None,

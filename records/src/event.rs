@@ -34,6 +34,16 @@ pub enum EventKind {
     Resumed,
     /// A client broke the protocol: its reply could not be what the method asks for, and was left out.
     Breach,
+    /// A participant of a study is there, for the first time or again.
+    Joined,
+    /// A participant said goodbye, or nothing was heard of it for too long.
+    Left,
+    /// A participant did not answer in time, or when nobody waited any more.
+    Late,
+    /// A participant no longer has the state that the run needs.
+    Lost,
+    /// A participant would not do what it was asked, or is no longer listened to.
+    Refused,
 }
 
 impl Event {

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use motet::problems::{Album, ClientSummary, DataSummary, Folders, Snapshot, data_files, data_folder};
+use motet::problems::source::Table;
+use motet::problems::{Album, ClientSummary, DataSummary, Folders, Schema, Snapshot, data_files, data_folder};
 use serde_json::json;
 
 use super::console::{Console, one_line};
@@ -36,6 +37,24 @@ enum What {
         #[arg(long)]
         name: String,
     },
+    /// Draft the [problem.schema] of a table, for a study between machines
+    Schema {
+        /// The table: CSV or TSV, or a folder of them
+        table: PathBuf,
+        /// The column to predict
+        #[arg(long)]
+        target: String,
+        /// The column that names clients, which is not part of the schema
+        #[arg(long)]
+        client: Option<String>,
+    },
+    /// Write an experiment's split as one table for each client, with the study file for `motet run` and `motet serve`
+    Export {
+        /// The experiment, or the name of a bundled one
+        experiment: PathBuf,
+        #[command(flatten)]
+        how: Box<HowArgs>,
+    },
     /// Clients, sizes, labels and heterogeneity of an experiment's problem
     Show {
         /// The experiment, or the name of a bundled one
@@ -54,6 +73,8 @@ impl DataArgs {
         match &self.what {
             What::List => list(console),
             What::Import { files, name } => import(files, name, console),
+            What::Schema { table, target, client } => schema(table, target, client.as_deref(), console),
+            What::Export { experiment, how } => export(experiment, how, console),
             What::Show { experiment, picture, how } => show(experiment, picture.as_deref(), how, console),
         }
     }
@@ -84,6 +105,26 @@ fn import(files: &[PathBuf], name: &str, console: Console<'_>) -> Result<bool, E
     console.result(&json!({ "folder": folder.join(name).display().to_string(), "files": imported }), || {
         let lines = imported.iter().map(|f| format!("{:>12}  {}  {name}/{}", f.bytes, f.sha256, one_line(&f.name)));
         lines.collect::<Vec<_>>().join("\n")
+    });
+    Ok(true)
+}
+
+fn schema(table: &Path, target: &str, client: Option<&str>, console: Console<'_>) -> Result<bool, Error> {
+    let mut source = Table::new(table.to_owned(), target.to_owned());
+    source.client = client.map(str::to_owned);
+    let drafted = Schema::draft(source, &Folders::beside(Path::new("")));
+    let schema = drafted.map_err(|source| Error::Problem { file: table.display().to_string(), source })?;
+    let text = toml::to_string(&json!({ "problem": { "schema": schema } })).map_err(|e| Error::Unknown(e.to_string()))?;
+    console.result(&schema, || text);
+    Ok(true)
+}
+
+fn export(path: &Path, how: &HowArgs, console: Console<'_>) -> Result<bool, Error> {
+    let experiment = how.experiment(document(path)?, console)?;
+    let out = how.out.clone().ok_or_else(|| Error::Unknown("name a folder with --out".into()))?;
+    let study = motet::study::export(&experiment, &out)?;
+    console.result(&json!({ "study": study }), || {
+        format!("{}\nOne table for each client: {}", study.display(), out.join("clients").display())
     });
     Ok(true)
 }

@@ -18,6 +18,7 @@ impl Stage {
         self.folder.path()
     }
 
+    #[allow(dead_code)] // not every test file writes
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
         fs::write(&path, text).expect("a file");

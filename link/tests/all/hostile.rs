@@ -30,7 +30,7 @@ fn call(request: Request) -> Call {
 
 fn ask(desk: &mut Desk, client: u32) -> TaskNumber {
     let body = Body::new(b"what?".to_vec()).into();
-    desk.ask(client, Ask { is_probe: false, slot: SLOT, heard: None, body, longest_reply: 100, until: None }).unwrap()
+    desk.ask(client, Ask { is_probe: false, slot: SLOT, heard: None, floor: None, body, longest_reply: 100, until: None }).unwrap()
 }
 
 fn offer(task: TaskNumber, length: u64, of: &[u8], whole: &[u8]) -> Call {
@@ -46,6 +46,7 @@ fn every_byte_of_every_message_flipped_or_cut_is_an_error_or_another_message() {
         is_probe: false,
         slot: SLOT,
         heard: Some(SLOT),
+        floor: None,
         body: run(),
         length: 3,
         longest_reply: 9,
@@ -166,7 +167,7 @@ fn deadlines_and_leases_end_and_a_task_is_given_again_until_then() {
     let mut desk = desk();
     let body = Body::new(b"what?".to_vec()).into();
     let until = Some(Duration::from_secs(10));
-    let task = desk.ask(0, Ask { is_probe: false, slot: SLOT, heard: None, body, longest_reply: 100, until }).unwrap();
+    let task = desk.ask(0, Ask { is_probe: false, slot: SLOT, heard: None, floor: None, body, longest_reply: 100, until }).unwrap();
     let poll = || call(Request::Poll { newest: TaskNumber::default() });
     for second in [0, 9] {
         let response = desk.handle(0, poll(), Duration::from_secs(second));
@@ -206,6 +207,7 @@ fn an_agent_takes_no_ask_that_is_not_the_announced_one() {
         is_probe: false,
         slot: SLOT,
         heard: None,
+        floor: None,
         body: Digest::of(b"ask"),
         length,
         longest_reply: 9,

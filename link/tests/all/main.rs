@@ -5,3 +5,4 @@
 mod counting;
 mod hostile;
 mod scheduler;
+mod sockets;

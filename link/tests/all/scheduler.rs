@@ -318,7 +318,7 @@ impl Coordinator {
             for client in 0..CLIENTS {
                 let heard = self.now.heard.get(&client).copied();
                 let until = Some(now + Duration::from_millis(DEADLINE));
-                let ask = Ask { is_probe: false, slot, heard, body: Arc::clone(&body), longest_reply: 4096, until };
+                let ask = Ask { is_probe: false, slot, heard, floor: None, body: Arc::clone(&body), longest_reply: 4096, until };
                 let task = self.desk.ask(client, ask)?;
                 seen.spooled += u64::from(self.desk.progress(client, task) == Progress::Answered);
                 self.tasks.push(task);

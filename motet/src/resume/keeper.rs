@@ -13,6 +13,7 @@ use crate::config::CheckpointSection;
 use crate::observer::Observer;
 use crate::recorders::Recorder;
 use crate::session::{AnyCheckpointer, AnyRunState};
+use crate::simulate::Elsewhere;
 use crate::timed::Watch;
 
 /// Makes moments durable: every so many rounds or seconds, and when a stop is asked for. Where no folder outlives the program,
@@ -32,6 +33,8 @@ pub(crate) struct Saver<'a> {
     last: Instant,
     /// Is the last moment kept too?
     to_the_end: bool,
+    /// Where clients are, if not here. Then every round is durable before the next one is asked for.
+    elsewhere: Option<&'a dyn Elsewhere>,
 }
 
 impl<'a> Saver<'a> {
@@ -55,12 +58,18 @@ impl<'a> Saver<'a> {
             observer,
             last: Instant::now(),
             to_the_end: false,
+            elsewhere: None,
         }
     }
 
     /// Keeps the last moment too: a longer run goes on from it.
     pub(crate) fn with_the_end(self, wanted: bool) -> Self {
         Self { to_the_end: wanted, ..self }
+    }
+
+    /// Keeps every round, and says so to those who wait elsewhere.
+    pub(crate) fn between_machines(self, elsewhere: Option<&'a dyn Elsewhere>) -> Self {
+        Self { elsewhere, ..self }
     }
 
     fn due(&self, round: u64) -> bool {
@@ -93,8 +102,11 @@ impl<'a> Saver<'a> {
 impl AnyCheckpointer for Saver<'_> {
     fn after(&mut self, moment: &dyn AnyRunState) -> io::Result<AfterRound> {
         let stop = self.observer.stop();
-        if self.lasting && (stop || self.due(moment.next_round().saturating_sub(1))) {
+        if self.lasting && (stop || self.elsewhere.is_some() || self.due(moment.next_round().saturating_sub(1))) {
             self.save(moment)?;
+            if let Some(elsewhere) = self.elsewhere {
+                elsewhere.settled(moment.next_round(), moment.heard())?;
+            }
         }
         Ok(if stop { AfterRound::Stop } else { AfterRound::GoOn })
     }

@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use motet_core::{ClientId, Memo, Roster};
-use motet_problems::Problem;
+use motet_problems::{Problem, ProblemConfig, ProblemError};
 use motet_runtime::Pool;
 
 use super::{Built, MOST_CLIENTS, Planned, Role};
@@ -30,9 +30,17 @@ pub(super) struct Plans<'a> {
     places: BTreeMap<(usize, Option<usize>, Option<usize>), usize>,
 }
 
+/// Makes the problem that a run with this seed works on.
+pub(super) type Build<'a> = dyn Fn(&ProblemConfig, u64) -> Result<Problem, ProblemError> + 'a;
+
 impl<'a> Plans<'a> {
-    /// `memo`: where the local solves of a problem are kept.
-    pub(super) fn make(experiment: &'a Experiment, pool: &'a Arc<Pool>, memo: &dyn Fn(&Problem) -> Arc<Memo>) -> Result<Self, Error> {
+    /// `build` makes the problem of a draw; `memo`: where the local solves of a problem are kept.
+    pub(super) fn make(
+        experiment: &'a Experiment,
+        pool: &'a Arc<Pool>,
+        build: &Build<'_>,
+        memo: &dyn Fn(&Problem) -> Arc<Memo>,
+    ) -> Result<Self, Error> {
         let empty = (vec![], vec![], vec![], vec![], BTreeMap::new());
         let (problems, entries, runs, tunings, places) = empty;
         let mut plans = Self { experiment, pool, problems, entries, runs, tunings, places };
@@ -40,8 +48,8 @@ impl<'a> Plans<'a> {
         for (variant, config) in experiment.problems.iter().enumerate() {
             for &seed in &experiment.seeds {
                 if let Entry::Vacant(place) = index.entry((variant, config.config.draw_of(seed))) {
-                    let built = Problem::build(&config.config, &experiment.document.folder, seed);
-                    let problem = built.map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?;
+                    let problem =
+                        build(&config.config, seed).map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?;
                     place.insert(plans.problems.len());
                     plans.problems.push(Built { memo: memo(&problem), problem, optima: RefCell::default() });
                 }

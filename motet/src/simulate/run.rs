@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use motet_core::{
-    ClientId, Direction, Merit, Metrics, Outcome, Plan, ProbeRequest, Reference, Row, Seed, TrainError, UpDown, Wire, is_quality,
-    larger_is_better,
+    ClientId, Direction, Merit, Metrics, ModelShape, Outcome, Plan, ProbeRequest, Reference, Row, Seed, TrainError, UpDown, Wire,
+    is_quality, larger_is_better,
 };
 use motet_problems::reference::{Part, minimise};
 use motet_records::{ClientRow, EventKind, Models, OptimumCard, RightRows, RunCard, RunSummary, sha256};
@@ -76,12 +76,24 @@ impl Simulate<'_> {
         let saved = std::mem::take(&mut self.begun.saved);
         let states = States::Durable { folder: folder.as_deref(), limit: self.of.limit, saved: &saved };
         let ranks = self.of.crew.as_ref().map_or(1, |crew| crew.size());
-        let ground =
-            Ground { disturbed: true, crew: self.of.crew.clone(), homes: built.homes(ranks), ..built.ground(&self.of.pool, seed, states) };
+        let remote = self.of.elsewhere.as_ref().map(|elsewhere| elsewhere.begin(self.card, ModelShape::of(&built.problem.start)));
+        let remote = remote.transpose().map_err(unkept)?;
+        let ground = Ground {
+            disturbed: true,
+            remote,
+            crew: self.of.crew.clone(),
+            homes: built.homes(ranks),
+            ..built.ground(&self.of.pool, seed, states)
+        };
         let opened = self.open_elsewhere(&**method, folder.as_deref(), &saved);
         // Whoever has opened the run is told to leave when this session goes, also where another rank could not.
         let session = Arc::clone(method).on(ground).map_err(unkept)?;
         opened?;
+        if let Some(elsewhere) = &self.of.elsewhere {
+            for heard in session.heard_before() {
+                elsewhere.settled(session.next_round(), heard).map_err(unkept)?;
+            }
+        }
         let reference = self.reference(&**method, &*session)?;
         let promise = built.promise(&**method, Some((&*session, reference.as_ref().and_then(|r| r.x.as_ref()))));
         self.card.promise = promise.map_err(|source| Error::Run {
@@ -117,12 +129,14 @@ impl Simulate<'_> {
         let (label, seed, goes_on) = (self.card.label.clone(), self.planned.seed, self.goes_on());
         let recorder: RefCell<&mut dyn Recorder> = RefCell::new(&mut *self.recorder);
         let Begun { rows, merits, .. } = &mut self.begun;
-        let mut sink = RowSink { recorder: &recorder, rows, merits, events: &mut self.events, observer: self.observer, watch: &watch };
+        let elsewhere = self.of.elsewhere.as_deref();
+        let mut sink =
+            RowSink { recorder: &recorder, rows, merits, events: &mut self.events, observer: self.observer, watch: &watch, elsewhere };
         // Moments of another number of ranks speak of other files.
         let here = |saved: &&Saved| parts(&saved.index).is_ok_and(|parts| parts.len() == ranks);
         let generations = saved.iter().rev().filter(here).map(|saved| saved.generation).collect();
         let saver = Saver::new(self.run, experiment.run.checkpoint, folder.as_deref(), generations, &recorder, &watch, self.observer);
-        let session = session.train(&plan, &mut sink, &mut saver.with_the_end(goes_on));
+        let session = session.train(&plan, &mut sink, &mut saver.with_the_end(goes_on).between_machines(elsewhere));
         let mut session = session.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
         let trained = session.ended();
         if let Outcome::Interrupted { round } = trained.outcome {
@@ -134,6 +148,12 @@ impl Simulate<'_> {
             None => self.clients(&trained, &plan, &mut *session)?,
             Some(_) => (vec![], None),
         };
+        if let Some(elsewhere) = elsewhere {
+            elsewhere.end();
+            for event in elsewhere.events() {
+                self.events.push(keep(self.recorder, event.in_run(self.run))?);
+            }
+        }
         if goes_on && matches!(trained.outcome, Outcome::Finished | Outcome::Stopped { .. }) {
             self.recorder.workplace().keep_trial(self.run).map_err(unkept)?;
         }

@@ -74,6 +74,7 @@ pub use sine::Sine;
 #[cfg(feature = "text")]
 pub use stackexchange::{PostForm, StackExchange, Weigh};
 pub use synthetic::Synthetic;
+pub use table::natural_order;
 pub use table::{Encoding, NewRows, Table, TargetKind};
 pub(crate) use table::{Sheet, in_natural_order};
 pub use tags::SyntheticTags;

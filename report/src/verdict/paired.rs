@@ -77,7 +77,8 @@ impl Paired {
 }
 
 impl Rows {
-    fn of(ours: &[bool], theirs: &[bool]) -> Self {
+    /// Of which rows each gets right, in the same order.
+    pub fn of(ours: &[bool], theirs: &[bool]) -> Self {
         let count = |first: bool| ours.iter().zip(theirs).filter(|(a, b)| a != b && **a == first).count();
         Self { all: ours.len(), gained: count(true), lost: count(false) }
     }

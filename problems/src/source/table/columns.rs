@@ -370,6 +370,11 @@ pub(super) fn by_rows(columns: &[Vec<f64>], rows: usize) -> Dense {
     Dense { cols: columns.len(), values: (0..rows).flat_map(|row| columns.iter().map(move |values| values[row])).collect() }
 }
 
+/// Different names in the order of clients: that of their numbers, or of their letters if some are none.
+pub fn natural_order(names: &[String]) -> Vec<String> {
+    in_natural_order(names).1
+}
+
 /// The place of each name among the different ones, in order of their numbers, or of their letters if some are none; and those.
 pub(crate) fn in_natural_order(owners: &[String]) -> (Vec<u32>, Vec<String>) {
     let mut names: Vec<&str> = owners.iter().map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect();

@@ -25,6 +25,7 @@ use crate::error::ProblemError;
 use crate::guard::FileLimit;
 use crate::prepare::Field;
 use cells::Cells;
+pub use columns::natural_order;
 pub(crate) use columns::{Sheet, in_natural_order};
 pub use encoding::Encoding;
 use encoding::decoded;
@@ -112,15 +113,31 @@ impl Table {
         self.held.as_ref().map(|held| &held.0.0)
     }
 
+    /// What was read, if it is [held](Self::read): examples and fields.
+    pub(crate) fn held(&self) -> Option<(&Dataset, &[Field])> {
+        self.held.as_ref().map(|held| (&*held.0.0, held.0.1.as_slice()))
+    }
+
     fn material(&self, folders: &Folders) -> Result<Material, ProblemError> {
-        let Some(folder) = folders.find_folder(&self.path) else {
-            let path = folders.find(&self.path)?;
-            let (cells, input) = self.cells(&path, folders.limit)?;
-            return Sheet::from(cells).assemble(self, &name_of(&path), input);
-        };
-        let (cells, input) = self.gathered(&folder, folders.limit)?;
-        let of_folder = Self { client: Some(self.client.clone().unwrap_or_else(|| folder::CLIENT.into())), ..self.clone() };
-        Sheet::from(cells).assemble(&of_folder, &name_of(&folder), input)
+        let (cells, input, path, client) = self.found(folders)?;
+        Sheet::from(cells).assemble(&Self { client, ..self.clone() }, &name_of(&path), input)
+    }
+
+    /// The rows as they are written, the file or folder, and the column that names the clients, where there is one.
+    pub(crate) fn rows(&self, folders: &Folders) -> Result<(NewRows, Input, Option<String>), ProblemError> {
+        let (cells, input, path, client) = self.found(folders)?;
+        Ok((NewRows::of(cells, &name_of(&path))?, input, client))
+    }
+
+    /// The file's cells, or those of the folder's files; where they are, and the column that names the clients.
+    fn found(&self, folders: &Folders) -> Result<(Cells, Input, PathBuf, Option<String>), ProblemError> {
+        if let Some(folder) = folders.find_folder(&self.path) {
+            let (cells, input) = self.gathered(&folder, folders.limit)?;
+            return Ok((cells, input, folder, Some(self.client.clone().unwrap_or_else(|| folder::CLIENT.into()))));
+        }
+        let path = folders.find(&self.path)?;
+        let (cells, input) = self.cells(&path, folders.limit)?;
+        Ok((cells, input, path, self.client.clone()))
     }
 
     /// A file as cells.

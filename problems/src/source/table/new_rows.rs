@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use motet_records::Input;
 use serde_json::{Map, Value};
 
 use super::cell::{Cell, Decimal};
 use super::cells::{Cells, known};
-use super::columns::{by_rows, number};
+use super::columns::{by_rows, in_natural_order, number};
 use super::{encoding::decoded, parquet};
+use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
 use crate::guard::FileLimit;
 use crate::matrix::Dense;
@@ -28,13 +30,18 @@ pub struct NewRows {
 impl NewRows {
     /// Reads a file.
     pub fn open(path: &Path) -> Result<Self, ProblemError> {
+        Self::open_with_input(path).map(|(rows, _)| rows)
+    }
+
+    /// Reads a file; what it was, too.
+    pub(crate) fn open_with_input(path: &Path) -> Result<(Self, Input), ProblemError> {
         let limit = FileLimit::default();
         let Opened { text, input } = open(path, limit)?;
         let file = name_of(path);
         if text.starts_with(b"PAR1") {
-            return Self::of(parquet(path, &file, &limit.budget(input.bytes))?, &file);
+            return Ok((Self::of(parquet(path, &file, &limit.budget(input.bytes))?, &file)?, input));
         }
-        Self::read(&text, &file)
+        Ok((Self::read(&text, &file)?, input))
     }
 
     /// Reads the bytes of text; `file` is what messages call it.
@@ -45,7 +52,7 @@ impl NewRows {
         Self::of(cells, file)
     }
 
-    fn of(cells: Cells, file: &str) -> Result<Self, ProblemError> {
+    pub(super) fn of(cells: Cells, file: &str) -> Result<Self, ProblemError> {
         let rows = cells.columns.first().map_or(0, Vec::len);
         if rows == 0 {
             return Err(ProblemError::NoExamples { file: file.into() });
@@ -72,6 +79,49 @@ impl NewRows {
     /// What messages call a row: its line in the file.
     pub fn place(&self, row: usize) -> String {
         format!("{}, line {}", self.file, row + self.cells.first_line)
+    }
+
+    /// The column to predict: one of these classes in each row, or a number where there are none.
+    pub(crate) fn targets(&self, name: &str, classes: &[String]) -> Result<Targets, ProblemError> {
+        let odd = |place: String, what: String| ProblemError::Odd { file: self.file.clone(), place, what };
+        let column = self.column(name);
+        let column =
+            column.ok_or_else(|| odd("line 1".into(), format!("no column `{}`, which is the one to predict", shown(name.as_bytes()))))?;
+        let line = |row: usize| format!("line {}", row + self.cells.first_line);
+        let known = || classes.iter().map(|class| format!("`{}`", shown(class.as_bytes()))).collect::<Vec<_>>().join(", ");
+        let (mut labels, mut numbers) = (vec![], vec![]);
+        for (row, cell) in column.iter().enumerate() {
+            let cell =
+                cell.as_deref().ok_or_else(|| odd(line(row), format!("column `{name}` has no value, and it is the one to predict")))?;
+            if classes.is_empty() {
+                let value = number(cell, self.cells.decimal).ok_or_else(|| {
+                    let reproach = Cell::of(cell, self.cells.decimal).reproach();
+                    odd(line(row), format!("`{}` of column `{name}` {reproach}", shown(cell.as_bytes())))
+                })?;
+                numbers.push(value);
+            } else {
+                let class = classes.iter().position(|class| same(class, cell, self.cells.decimal)).ok_or_else(|| {
+                    odd(line(row), format!("`{}` of column `{name}` is none of the classes {}", shown(cell.as_bytes()), known()))
+                })?;
+                labels.push(class as u32);
+            }
+        }
+        Ok(match classes.len() as u32 {
+            0 => Targets::Numbers(numbers),
+            classes => Targets::Classes { labels, classes },
+        })
+    }
+
+    /// The same examples with the client of each, whose name stands in this column.
+    pub(crate) fn owned(&self, dataset: Dataset, column: &str) -> Result<Dataset, ProblemError> {
+        let odd = |place: String, what: String| ProblemError::Odd { file: self.file.clone(), place, what };
+        let cells = self.column(column).ok_or_else(|| odd("line 1".into(), format!("no column `{column}`, which names the clients")))?;
+        let owner = |(row, cell): (usize, &Option<String>)| {
+            cell.clone().ok_or_else(|| odd(format!("line {}", row + self.cells.first_line), format!("column `{column}` has no value")))
+        };
+        let owners = cells.iter().enumerate().map(owner).collect::<Result<Vec<_>, _>>()?;
+        let (keys, names) = in_natural_order(&owners);
+        Ok(dataset.from_clients(keys).named(names.into_iter().map(|name| format!("{column} {name}")).collect()))
     }
 
     /// Rows as the fields say, gaps as NaN. Columns that are no fields are passed over.

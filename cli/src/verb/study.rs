@@ -1,0 +1,76 @@
+//! `motet study`: what an operator asks of a study, and tells it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use motet::Error;
+use motet::study::{Order, give, status};
+
+use super::console::Console;
+
+/// Ask where a study stands, refuse a participant, or stop it.
+#[derive(Args, Debug)]
+pub(crate) struct StudyArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    /// Who takes part, and how far it is
+    Status {
+        /// The folder of the study
+        folder: PathBuf,
+    },
+    /// Refuse a participant from now on
+    Revoke {
+        /// The folder of the study
+        folder: PathBuf,
+        /// Who
+        name: String,
+    },
+    /// Stop after the round under way; `motet serve --resume` goes on
+    Stop {
+        /// The folder of the study
+        folder: PathBuf,
+    },
+}
+
+impl StudyArgs {
+    /// Does it.
+    pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
+        match &self.what {
+            What::Status { folder } => {
+                let status = status(folder)?;
+                console.result(&status, || {
+                    let member = |(name, enrolled, revoked): &(String, bool, bool)| {
+                        let word = if *revoked {
+                            "revoked"
+                        } else if *enrolled {
+                            "enrolled"
+                        } else {
+                            "invited"
+                        };
+                        format!("  {word:<9} {name}")
+                    };
+                    let round = status.newest.map_or("no round measured".to_owned(), |(run, round)| format!("run {run}, round {round}"));
+                    let state = if status.unfinished { "not finished" } else { "finished" };
+                    let members = status.members.iter().map(member).collect::<Vec<_>>().join("\n");
+                    format!("{state}, {round}, started {} time(s)\n{members}", status.starts)
+                });
+            }
+            What::Revoke { folder, name } => {
+                if !status(folder)?.members.iter().any(|(member, ..)| member == name) {
+                    return Err(Error::Unknown(format!("{}: nobody is called {name:?} here", folder.display())));
+                }
+                give(folder, &Order::Revoke(name.clone())).map_err(|source| Error::Write { path: folder.clone(), source })?;
+                console.aside("the coordinator refuses this participant within a second, or when it is started");
+            }
+            What::Stop { folder } => {
+                give(folder, &Order::Stop).map_err(|source| Error::Write { path: folder.clone(), source })?;
+                console.aside("the study stops after the round under way");
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,325 @@
+//! Studies between processes: the digests of the simulation, whoever is killed; and who is told what.
+
+mod stage;
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use stage::Stage;
+
+const CLIENTS: usize = 5;
+
+/// Client state that matters (Scafflix, DIANA), a method with two exchanges a round (MeritFed for all), and one without state.
+const STUDY: &str = r#"
+name  = "wards"
+seeds = [3]
+
+[problem]
+source  = { kind = "synthetic", clients = 5, features = 6, examples = 60, heterogeneity = 1.0 }
+holdout = { validation = 0.1, test = 0.4 }
+model   = { kind = "logistic", l2 = 0.1 }
+
+[run]
+rounds    = 25
+probe     = { every = 5, gradient = false }
+reference = "off"
+
+[[method]]
+kind  = "scafflix"
+alpha = 0.5
+p     = 0.3
+
+[[method]]
+kind       = "diana"
+alpha      = 0.5
+step       = 0.05
+compressor = { kind = "rand-k", k = 2 }
+
+[[method]]
+kind   = "meritfed-all"
+step   = 0.5
+mirror = { kind = "md", rate = 3.5, steps = 5 }
+
+[[method]]
+kind = "fedavg"
+step = 0.1
+"#;
+
+struct Hall {
+    stage: Stage,
+    port: u16,
+}
+
+/// A process that ends with the test.
+struct Process(Child);
+
+impl Process {
+    fn kill(&mut self) {
+        self.0.kill().and_then(|()| self.0.wait()).expect("it can be killed");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Hall {
+    /// The tables of five clients and the study file, exported from a simulated problem.
+    fn new(study: &str) -> Self {
+        let stage = Stage::new();
+        fs::write(stage.path().join("e.toml"), study).expect("it can be written");
+        let port = TcpListener::bind("127.0.0.1:0").expect("there is a port").local_addr().expect("it has an address").port();
+        let hall = Self { stage, port };
+        succeeded(&hall.motet(&["data", "export", "e.toml", "--out", "tables"]));
+        hall
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.stage.path().join(name)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_motet"));
+        command.args(args).current_dir(self.stage.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    }
+
+    fn motet(&self, args: &[&str]) -> Output {
+        self.command(args).stdout(Stdio::piped()).output().expect("motet starts")
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.path("tables/clients"))
+            .expect("it was exported")
+            .map(|entry| entry.expect("it is there").path().file_stem().expect("it has a name").to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        assert_eq!(names.len(), CLIENTS);
+        names
+    }
+
+    fn serve(&self, out: &str, resume: bool) -> Process {
+        let (listen, invite) = (format!("127.0.0.1:{}", self.port), self.names().join(","));
+        let mut args = vec!["serve", "tables/study.toml", "--listen", &listen, "--invite", &invite, "--out", out, "--quiet"];
+        if resume {
+            args.push("--resume");
+        }
+        Process(self.command(&args).stderr(Stdio::null()).spawn().expect("motet starts"))
+    }
+
+    fn join(&self, out: &str, name: &str) -> Process {
+        let invitation = format!("{out}/invitations/{name}.invite");
+        let (data, dir) = (format!("tables/clients/{name}.csv"), format!("agent-{name}"));
+        let args = ["join", &invitation, "--data", &data, "--dir", &dir, "--yes", "--quiet"];
+        Process(self.command(&args).stderr(Stdio::null()).spawn().expect("motet starts"))
+    }
+
+    fn invited(&self, out: &str) {
+        wait_until(|| self.names().iter().all(|name| self.path(&format!("{out}/invitations/{name}.invite")).exists()));
+    }
+
+    fn digests(&self, out: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.path(out).join("summary.json")).expect("it was written");
+        let summary: serde_json::Value = serde_json::from_str(&text).expect("it was written");
+        let digest = |run: &serde_json::Value| format!("{} {} {} {}", run["label"], run["digest"], run["bits"], run["gradients"]);
+        summary["runs"].as_array().expect("it has runs").iter().map(digest).collect()
+    }
+
+    fn losses(&self, out: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.path(out).join("rows.jsonl")).expect("it was written");
+        let loss = |line: &str| {
+            let row: serde_json::Value = serde_json::from_str(line).expect("it was written");
+            format!("{} {} {} {}", row["run"], row["round"], row["metrics"]["loss"], row["metrics"]["test.accuracy"])
+        };
+        text.lines().map(loss).collect()
+    }
+}
+
+fn wait_until(is: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is() {
+        assert!(began.elapsed() < Duration::from_secs(120), "it takes too long");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+fn ended(process: &mut Process) {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = process.0.try_wait().expect("it can be waited for") {
+            return assert!(status.success(), "{status}");
+        }
+        assert!(began.elapsed() < Duration::from_secs(240), "it takes too long");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+fn succeeded(output: &Output) {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn refused(output: &Output, with: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(with), "{said}");
+}
+
+#[test]
+fn a_study_ends_in_the_bits_of_the_simulation_and_models_stay_where_they_are_made() {
+    let hall = Hall::new(STUDY);
+    succeeded(&hall.motet(&["run", "tables/study.toml", "--out", "simulated", "--quiet"]));
+    let mut coordinator = hall.serve("served", false);
+    hall.invited("served");
+    let mut agents: Vec<Process> = hall.names().iter().map(|name| hall.join("served", name)).collect();
+    ended(&mut coordinator);
+    agents.iter_mut().for_each(ended);
+    assert_eq!(hall.digests("served"), hall.digests("simulated"));
+    assert_eq!(hall.losses("served"), hall.losses("simulated"), "what agents show is what a simulation measures");
+    assert!(hall.path("served/report.html").exists());
+    let events = fs::read_to_string(hall.path("served/events.jsonl")).expect("it was written");
+    assert!(events.matches("\"joined\"").count() >= CLIENTS, "{events}");
+
+    let name = &hall.names()[0];
+    let home = hall.path(&format!("agent-{name}"));
+    let log = fs::read_to_string(home.join("sent.log")).expect("it was written");
+    assert!(log.contains("(scafflix, seed 3), round 1: reply of ") && log.contains("losses and metrics, "), "{log}");
+    let model = home.join("models/0-scafflix-seed-3");
+    let table = format!("tables/clients/{name}.csv");
+    let predicted = hall.motet(&["predict", &model.display().to_string(), &table]);
+    succeeded(&predicted);
+    assert_eq!(String::from_utf8_lossy(&predicted.stdout).lines().count(), 61, "a header and sixty rows");
+    assert!(only_shared(&hall.path("served")), "the coordinator has no personal model");
+    assert!(!home.join("runs").join("anything").exists() && fs::read_dir(home.join("runs")).is_ok_and(|runs| runs.count() <= 1));
+}
+
+/// No file of models of the coordinator has another tensor than the shared model.
+fn only_shared(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder.join("models")).expect("models are written");
+    entries.flatten().all(|entry| {
+        let bytes = fs::read(entry.path()).expect("it is a file");
+        let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
+        let head: serde_json::Value = serde_json::from_slice(&bytes[8..8 + length]).expect("a head of safetensors");
+        head.as_object().expect("a table").keys().all(|name| name == "__metadata__" || name == "shared")
+    })
+}
+
+#[test]
+fn killed_coordinators_and_agents_change_no_bit() {
+    let hall = Hall::new(STUDY);
+    succeeded(&hall.motet(&["run", "tables/study.toml", "--out", "simulated", "--quiet"]));
+    let mut coordinator = hall.serve("served", false);
+    hall.invited("served");
+    let names = hall.names();
+    let mut agents: Vec<Process> = names.iter().map(|name| hall.join("served", name)).collect();
+    // Fixed dice, at times that the machine decides.
+    let mut dice = 12345u64;
+    let mut next = |below: u64| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (dice >> 33) % below
+    };
+    let mut kills = (0, 0);
+    while coordinator.0.try_wait().expect("it can be waited for").is_none() && kills.0 + kills.1 < 16 {
+        sleep(Duration::from_millis(60 + next(240)));
+        if next(4) == 0 {
+            coordinator.kill();
+            coordinator = hall.serve("served", true);
+            kills.0 += 1;
+        } else {
+            let who = next(CLIENTS as u64) as usize;
+            agents[who].kill();
+            agents[who] = hall.join("served", &names[who]);
+            kills.1 += 1;
+        }
+    }
+    ended(&mut coordinator);
+    agents.iter_mut().for_each(ended);
+    assert!(kills.0 > 0 && kills.1 > 0, "{kills:?}");
+    assert_eq!(hall.digests("served"), hall.digests("simulated"), "{kills:?}");
+}
+
+#[test]
+fn what_does_not_fit_is_said_before_anything_is_sent() {
+    let hall = Hall::new(STUDY);
+    let _coordinator = hall.serve("served", false);
+    hall.invited("served");
+    let name = &hall.names()[0];
+    let invitation = format!("served/invitations/{name}.invite");
+    let table = fs::read_to_string(hall.path(&format!("tables/clients/{name}.csv"))).expect("it was exported");
+    fs::write(hall.path("renamed.csv"), table.replacen("x3", "height", 1)).expect("it can be written");
+    let join = |data: &str| hall.motet(&["join", &invitation, "--data", data, "--dir", "a", "--yes", "--quiet"]);
+    refused(&join("renamed.csv"), "no column `x3`");
+    let mut lines: Vec<String> = table.lines().map(str::to_owned).collect();
+    lines[3] = lines[3].rsplit_once(',').expect("it has columns").0.to_owned() + ",maybe";
+    fs::write(hall.path("other.csv"), lines.join("\n")).expect("it can be written");
+    refused(&join("other.csv"), "line 4: `maybe` of column `target` is none of the classes `0`, `1`");
+    assert!(!hall.path("a/sent.log").exists(), "nothing was sent");
+    let output = hall.motet(&["join", &invitation, "--data", &format!("tables/clients/{name}.csv"), "--dir", "a", "--quiet"]);
+    refused(&output, "nothing was agreed to");
+
+    let without = STUDY.replace("name  = \"wards\"", "name = \"without\"");
+    fs::write(hall.path("without.toml"), without).expect("it can be written");
+    refused(&hall.motet(&["serve", "without.toml", "--invite", "a", "--out", "x"]), "motet data schema TABLE");
+    let study = fs::read_to_string(hall.path("tables/study.toml")).expect("it was exported");
+    fs::write(hall.path("tuned.toml"), study.replace("step = 0.5", "step = \"tune\"")).expect("it can be written");
+    refused(&hall.motet(&["serve", "tuned.toml", "--invite", "a", "--out", "x"]), "write the value itself");
+    refused(&hall.motet(&["serve", "tables/study.toml", "--invite", "../a", "--out", "x"]), "a name has");
+    refused(&hall.motet(&["serve", "tables/study.toml", "--out", "x"]), "--invite NAME,NAME");
+    assert!(!hall.path("x").exists());
+}
+
+#[test]
+fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_later() {
+    let hall = Hall::new(&STUDY.replace("rounds    = 25", "rounds    = 4000"));
+    let mut coordinator = hall.serve("served", false);
+    hall.invited("served");
+    let mut agents: Vec<Process> = hall.names().iter().map(|name| hall.join("served", name)).collect();
+    let status = || String::from_utf8_lossy(&hall.motet(&["study", "status", "served"]).stdout).into_owned();
+    wait_until(|| status().contains("round 5"));
+    assert_eq!(status().matches("enrolled").count(), CLIENTS);
+    succeeded(&hall.motet(&["study", "stop", "served"]));
+    let stopped = coordinator.0.wait().expect("it can be waited for");
+    assert_eq!(stopped.code(), Some(1));
+    let name = &hall.names()[1];
+    refused(&hall.motet(&["study", "revoke", "served", "nobody"]), "nobody is called");
+    succeeded(&hall.motet(&["study", "revoke", "served", name]));
+    let _coordinator = hall.serve("served", true);
+    let refused = agents[1].0.wait().expect("it can be waited for");
+    assert_eq!(refused.code(), Some(2), "the agent is told and ends");
+    assert!(status().contains(&format!("revoked   {name}")), "{}", status());
+}
+
+#[test]
+fn a_damaged_checkpoint_costs_a_round_and_no_client_has_forgotten_what_it_names() {
+    let one = STUDY.replace("rounds    = 25", "rounds    = 150");
+    let one = &one[..one.find("[[method]]\nkind       = \"diana\"").expect("it is there")];
+    let hall = Hall::new(one);
+    succeeded(&hall.motet(&["run", "tables/study.toml", "--out", "simulated", "--quiet"]));
+    let mut coordinator = hall.serve("served", false);
+    hall.invited("served");
+    let mut agents: Vec<Process> = hall.names().iter().map(|name| hall.join("served", name)).collect();
+    let checkpoints = || -> Vec<PathBuf> {
+        let entries = fs::read_dir(hall.path("served/resume/run")).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut found: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == "checkpoint")).collect();
+        found.sort_by_key(|path| path.file_stem().and_then(|stem| stem.to_str()?.parse::<u64>().ok()));
+        found
+    };
+    wait_until(|| checkpoints().len() >= 3);
+    coordinator.kill();
+    let newest = checkpoints().pop().expect("there are three");
+    let mut bytes = fs::read(&newest).expect("it is there");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&newest, bytes).expect("it can be written");
+    let mut coordinator = hall.serve("served", true);
+    ended(&mut coordinator);
+    agents.iter_mut().for_each(ended);
+    assert_eq!(hall.digests("served"), hall.digests("simulated"));
+}

@@ -1,0 +1,223 @@
+//! Both sides over real sockets, on the loopback: who gets in, what they may send, and that tasks are done.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use motet_core::Slot;
+use motet_link::{
+    Agent, Ask, Authority, Body, Call, Desk, Digest, Ended, Enrolment, Identity, Limits, Line, LineError, Mark, Members, MemorySpool, Next,
+    Outcome, PROTOCOL, Progress, Request, RunSheet, Server, Service, Session, StudySheet, TaskHead, TaskNumber, Token, Work, new_request,
+};
+use tempfile::TempDir;
+
+struct Study {
+    _folder: TempDir,
+    service: Arc<Service>,
+    server: Server,
+    authority: String,
+    sheet: StudySheet,
+}
+
+fn token(client: u32) -> Token {
+    Token::new([client as u8 + 1; 32])
+}
+
+fn study(clients: u32) -> Study {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::open(folder.path()).unwrap();
+    let identity = authority.coordinator("127.0.0.1").unwrap();
+    let names: Vec<String> = (0..clients).map(|k| format!("ward {k}")).collect();
+    let members = Members::open(&folder.path().join("members.json"), &names).unwrap();
+    let certificate = authority.certificate().to_owned();
+    let sheet = StudySheet {
+        protocol: PROTOCOL,
+        motet: "0".into(),
+        study: "wards".into(),
+        clients,
+        dimension: 3,
+        experiment: serde_json::json!({}),
+    };
+    let service = Service::new(members, Some(authority), sheet.text());
+    for client in 0..clients {
+        service.invite(client, &token(client)).unwrap();
+    }
+    let server = Server::start("127.0.0.1:0", &identity, &certificate, Arc::clone(&service), limits()).unwrap();
+    Study { _folder: folder, service, server, authority: certificate, sheet }
+}
+
+fn limits() -> Limits {
+    Limits { piece: 50_000, ..Limits::default() }
+}
+
+impl Study {
+    fn line(&self, identity: Option<&Identity>) -> Line {
+        Line::new(&self.server.address().to_string(), &self.authority, identity, limits()).unwrap()
+    }
+
+    fn enrolled(&self, client: u32) -> Identity {
+        let (key, request) = new_request().unwrap();
+        let enrolled = self.line(None).enrol(&Enrolment { token: token(client).reveal(), request }).unwrap();
+        Identity { certificate: enrolled.certificate, key }
+    }
+
+    fn run(&self, run: u32) -> RunSheet {
+        let (study, parameters) = (self.sheet.digest().to_string(), serde_json::json!({}));
+        RunSheet { study, run, method: "flix".into(), parameters, problem: 0, seed: 1 }
+    }
+}
+
+/// Sends back what it is asked, in reverse order.
+struct Reverse;
+
+impl Work for Reverse {
+    fn answer(&mut self, _: &TaskHead, _: bool, ask: &[u8]) -> io::Result<Outcome> {
+        Ok(Outcome::Reply(ask.iter().rev().copied().collect()))
+    }
+    fn commit(&mut self, _: Mark) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn poll(run: Digest) -> Call {
+    Call { protocol: PROTOCOL, run, session: Session { count: 1, nonce: 1 }, request: Request::Poll { newest: TaskNumber::default() } }
+}
+
+#[test]
+fn tasks_are_done_over_tls_short_ones_at_once_and_long_ones_in_pieces() {
+    let study = study(2);
+    let identities = [study.enrolled(0), study.enrolled(1)];
+    let run = study.run(0);
+    let desk = Desk::new(run.digest(), 1, 0..2, Box::new(MemorySpool::default()), limits(), Duration::ZERO);
+    let office = study.service.begin(&run, desk);
+    thread::scope(|scope| {
+        for identity in &identities {
+            let (study, run) = (&study, &run);
+            scope.spawn(move || {
+                let mut line = study.line(Some(identity));
+                let papers = line.papers(false).unwrap();
+                assert_eq!(papers.run_digest(), Some(run.digest()));
+                let mut agent = Agent::start(Reverse, run.digest(), Mark::default(), 1, limits()).unwrap();
+                loop {
+                    match agent.hear(line.call(&agent.call()).unwrap()).unwrap() {
+                        Next::Now | Next::Poll => {}
+                        Next::After(pause) => thread::sleep(pause),
+                        Next::Ended(why) => break assert_eq!(why, Ended::Over),
+                    }
+                }
+                let papers = line.papers(true).unwrap();
+                assert!(papers.over, "the end rings too");
+            });
+        }
+        for (round, length) in [10usize, 0, 49_999, 50_001, 400_000].into_iter().enumerate() {
+            let bytes: Vec<u8> = (0..length).map(|k| (k * 31 % 251) as u8).collect();
+            let body = Arc::new(Body::new(bytes.clone()));
+            let slot = Slot { round: round as u64, attempt: 0, exchange: 0 };
+            let ask = Ask { is_probe: false, slot, heard: None, floor: None, body, longest_reply: 1 << 20, until: None };
+            let tasks: Vec<TaskNumber> = (0..2).map(|client| office.post(client, ask.clone()).unwrap()).collect();
+            for (client, task) in (0..2).zip(tasks) {
+                while office.desk().progress(client, task) == Progress::Waiting {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                let reply = office.desk().take(client, task).unwrap().unwrap();
+                assert!(reply.iter().rev().eq(&bytes), "round {round}");
+            }
+        }
+        study.service.end();
+    });
+}
+
+#[test]
+fn a_task_reaches_a_client_that_waits_at_once() {
+    let study = study(1);
+    let identity = study.enrolled(0);
+    let run = study.run(0);
+    let desk = Desk::new(run.digest(), 1, 0..1, Box::new(MemorySpool::default()), limits(), Duration::ZERO);
+    let office = study.service.begin(&run, desk);
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let began = Instant::now();
+            study.line(Some(&identity)).call(&poll(run.digest())).unwrap();
+            began.elapsed()
+        });
+        thread::sleep(Duration::from_millis(300));
+        let slot = Slot { round: 1, attempt: 0, exchange: 0 };
+        let body = Arc::new(Body::new(vec![1]));
+        office.post(0, Ask { is_probe: false, slot, heard: None, floor: None, body, longest_reply: 9, until: None }).unwrap();
+        let waited = waiting.join().unwrap();
+        // A poll that nobody wakes lasts 25 seconds.
+        assert!(waited < Duration::from_secs(10), "{waited:?}");
+    });
+}
+
+fn refused(result: Result<impl std::fmt::Debug, LineError>) -> (u16, String) {
+    match result {
+        Err(LineError::Refused { status, words }) => (status, words),
+        other => panic!("should be refused: {other:?}"),
+    }
+}
+
+#[test]
+fn a_token_is_spent_once_and_nobody_without_a_certificate_of_the_study_gets_further() {
+    let (study, other) = (study(2), self::study(1));
+    let identity = study.enrolled(0);
+    let (_, request) = new_request().unwrap();
+    let again = study.line(None).enrol(&Enrolment { token: token(0).reveal(), request: request.clone() });
+    assert!(refused(again).1.contains("was used"));
+    let wrong = study.line(None).enrol(&Enrolment { token: token(9).reveal(), request });
+    assert_eq!(refused(wrong).0, 403);
+    assert_eq!(refused(study.line(None).call(&poll(study.run(0).digest()))).0, 401, "no certificate");
+    assert_eq!(study.line(Some(&identity)).papers(false).unwrap().client, 0);
+
+    let stranger = other.enrolled(0);
+    let refused_at_tls = study.line(Some(&stranger)).papers(false);
+    assert!(matches!(refused_at_tls, Err(LineError::Refused { status: 495, .. } | LineError::Broken(_))), "{refused_at_tls:?}");
+    let mut elsewhere = Line::new(&study.server.address().to_string(), &other.authority, Some(&stranger), limits()).unwrap();
+    assert!(matches!(elsewhere.papers(false), Err(LineError::Untrusted(_))), "the coordinator is not the one of the invitation");
+
+    assert!(study.service.revoke("ward 0").unwrap());
+    let mut line = study.line(Some(&identity));
+    assert_eq!(refused(line.papers(false)).0, 403);
+    let other_still = study.enrolled(1);
+    assert_eq!(study.line(Some(&other_still)).papers(false).unwrap().client, 1);
+}
+
+#[test]
+fn a_connection_that_is_open_notices_that_its_holder_was_revoked() {
+    let study = study(1);
+    let identity = study.enrolled(0);
+    let mut line = study.line(Some(&identity));
+    line.papers(false).unwrap();
+    study.service.revoke("ward 0").unwrap();
+    assert_eq!(refused(line.papers(false)).0, 403);
+}
+
+#[test]
+fn a_certificate_is_renewed_for_the_key_it_has_and_no_other() {
+    let study = study(1);
+    let identity = study.enrolled(0);
+    let mut line = study.line(Some(&identity));
+    let renewed = line.renew(&motet_link::request_for(&identity.key).unwrap()).unwrap();
+    let identity = Identity { certificate: renewed.certificate, ..identity };
+    assert_eq!(study.line(Some(&identity)).papers(false).unwrap().client, 0);
+    assert_eq!(refused(line.renew(&new_request().unwrap().1)).0, 403);
+}
+
+#[test]
+fn who_does_not_speak_tls_or_says_nothing_is_dropped_and_others_are_served_meanwhile() {
+    let study = study(1);
+    let mut plain = TcpStream::connect(study.server.address()).unwrap();
+    plain.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    plain.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut bytes = vec![];
+    // An alert of TLS, or nothing; in any case an end.
+    let _ = plain.read_to_end(&mut bytes);
+    assert!(bytes.len() < 100 && !bytes.starts_with(b"HTTP"));
+    let silent: Vec<TcpStream> = (0..50).map(|_| TcpStream::connect(study.server.address()).unwrap()).collect();
+    let began = Instant::now();
+    study.enrolled(0);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    drop(silent);
+}
