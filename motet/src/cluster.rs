@@ -1,6 +1,6 @@
 //! An experiment on several ranks: rank 0 runs it, the others serve the clients that live with them.
 //!
-//! Every rank builds the same problems. For each run rank 0 tells the others what it is ([`Opening`]), they open the same method on the
+//! Every rank builds the same problems. For each run rank 0 tells the others what it is (`Opening`), they open the same method on the
 //! same problem, and serve until the run is over.
 
 use std::path::{Path, PathBuf};
