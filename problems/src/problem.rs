@@ -394,7 +394,11 @@ pub(crate) fn raw(config: &ProblemConfig, folders: &Folders, run: u64) -> Result
         Material::Examples { dataset, inputs } => (Arc::new(dataset), None, inputs),
         Material::Table { dataset, fields, inputs } => (Arc::new(dataset), Some(fields), inputs),
         Material::Shared { dataset, fields, inputs } => (dataset, fields, inputs),
-        Material::Functions { .. } | Material::Population { .. } | Material::Clients { .. } => {
+        Material::Clients { clients, inputs } => {
+            affordable_rows(&*clients)?;
+            (Arc::new(gathered(&*clients)?), None, inputs)
+        }
+        Material::Functions { .. } | Material::Population { .. } => {
             let wanted = "clients with functions of their own have no tables".to_owned();
             return Err(ProblemError::Value { key: "source", value: format!("{:?}", config.source.name()), wanted });
         }
