@@ -1,5 +1,6 @@
 //! What a coordinator answers, whoever carries the question: enrolment, sheets, and the calls of the run under way.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,6 +23,8 @@ pub struct Service {
     authority: Option<Authority>,
     study: String,
     stage: Mutex<Stage>,
+    /// Who has read that all runs are over.
+    dismissed: Mutex<BTreeSet<u32>>,
     bell: OnceLock<Bell>,
 }
 
@@ -73,7 +76,8 @@ pub struct Papers {
 impl Service {
     /// A study that has not begun.
     pub fn new(members: Members, authority: Option<Authority>, study: String) -> Arc<Self> {
-        Arc::new(Self { members: Mutex::new(members), authority, study, stage: Mutex::default(), bell: OnceLock::new() })
+        let (stage, dismissed, bell) = (Mutex::default(), Mutex::default(), OnceLock::new());
+        Arc::new(Self { members: Mutex::new(members), authority, study, stage, dismissed, bell })
     }
 
     /// Tells `bell` from now on who should be told to look again. The first one stays.
@@ -120,6 +124,9 @@ impl Service {
             Stage::Running { sheet, .. } => (Some(sheet.clone()), false),
             Stage::Over => (None, true),
         };
+        if over {
+            self.dismissed.lock().unwrap_or_else(PoisonError::into_inner).insert(client);
+        }
         Papers { client, study: self.study.clone(), run, over }
     }
 
@@ -154,6 +161,13 @@ impl Service {
     /// All runs are over.
     pub fn end(&self) {
         self.advance(Stage::Over);
+    }
+
+    /// Those who take part and have not read yet that all runs are over.
+    pub fn unaware(&self) -> Vec<String> {
+        let dismissed = self.dismissed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let everyone = self.everyone().into_iter().zip(0u32..);
+        everyone.filter(|(member, client)| !member.revoked && !dismissed.contains(client)).map(|(member, _)| member.name).collect()
     }
 
     fn advance(&self, to: Stage) {

@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use motet_files::replace;
 use motet_link::{Authority, Identity, Invitation, Limits, Member, Members, Server, Service, StudySheet, Token, keep_secret, random};
@@ -96,11 +96,26 @@ pub fn serve(document: Document, options: &ServeOptions, catalogue: &Catalogue, 
     let records = simulation.run_observed(&mut folder, &attended);
     drop(listens);
     if records.is_ok() {
-        service.end();
-        // Whoever is there hears of the end.
-        thread::sleep(Duration::from_millis(1500));
+        dismiss(&service, watch);
     }
     records
+}
+
+/// Tells participants that the study is over, until everyone has heard it or the longest pause of one who looks for its coordinator
+/// (half a minute) has passed: who was away in that moment would look for ever.
+fn dismiss(service: &Service, watch: &Rc<dyn StudyWatch>) {
+    service.end();
+    let until = Instant::now() + Duration::from_secs(40);
+    while !service.unaware().is_empty() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(20));
+    }
+    // The last answer is on its way.
+    thread::sleep(Duration::from_millis(300));
+    let unaware = service.unaware();
+    if !unaware.is_empty() {
+        let what = format!("not told that the study is over: {}; `motet serve --resume` tells them when they ask", unaware.join(", "));
+        watch.notice(Event::Note(&what));
+    }
 }
 
 /// A study that is finished: participants who were not there in the end hear of it.
@@ -110,8 +125,7 @@ fn farewell(options: &ServeOptions, home: &Path, clients: &[String], watch: &Rc<
     let sheet = StudySheet::read(&text, motet_link::Digest::of(text.as_bytes())).map_err(|e| unwritten(io::Error::other(e)))?;
     let served = open(options, home, clients, &sheet, watch, &Arc::default()).map_err(unwritten)?;
     watch.notice(Event::Note("this study is finished; whoever asks in the next seconds is told so"));
-    served.service.end();
-    thread::sleep(Duration::from_secs(5));
+    dismiss(&served.service, watch);
     Ok(Records::read(&options.out)?)
 }
 
