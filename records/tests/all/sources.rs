@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 const BARE: [&str; 4] = ["fs::write", "File::create", "OpenOptions", "File::options"];
 
 /// Where a file may be opened for writing, and why.
-const DOORS: [(&str, &str); 4] = [
+const DOORS: [(&str, &str); 5] = [
     ("files/src/replace.rs", "whole or not at all"),
     ("records/src/stream.rs", "by whole records"),
     ("records/src/model_parts.rs", "beside its place, to be renamed when it is whole"),
     ("motet/src/resume/lock.rs", "holds a lock and no record"),
+    ("motet/src/study/participant.rs", "a lock, and a log for people that only grows"),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
