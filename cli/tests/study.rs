@@ -240,7 +240,10 @@ fn killed_coordinators_and_agents_change_no_bit() {
         }
     }
     ended(&mut coordinator);
+    // An agent that was started again after the end looks for its coordinator until one tells it.
+    let mut farewell = hall.serve("served", true);
     agents.iter_mut().for_each(ended);
+    farewell.kill();
     assert!(kills.0 > 0 && kills.1 > 0, "{kills:?}");
     assert_eq!(hall.digests("served"), hall.digests("simulated"), "{kills:?}");
 }
