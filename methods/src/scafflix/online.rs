@@ -17,7 +17,7 @@
 //! E Ψ′ ≤ max(1, s′/s) ((1 − s ζ) Ψ + s² γmin M)     a step;     while s falls or stays: lim sup E Ψ ≤ sup s · (γmin/ζ) M
 //! ```
 //!
-//! which is at most ε/2 as soon as m is at least M. s rises by a factor of 100/99 a round at most, and a round multiplies Ψ by 1/(1 + p √s) on
+//! which is at most ε/2 as soon as m is at least M. After the first hundred rounds s rises by a factor of 100/99 a round at most, and with p of theory a round multiplies Ψ by 1/(1 + p √s) on
 //! average: Ψ falls towards its floor in every round in which p √s > 1/99. Not proven: that m is near M at a given round, which is tested, as is Ψ ≤ ε.
 //! It costs two gradients of a batch and one number per client and round.
 

@@ -129,7 +129,7 @@ fn noise_that_is_learnt_in_rounds_is_the_truth_and_brings_psi_below_the_target()
     };
     let with = ends.iter().map(psi).sum::<f64>() / 20.0;
     let without = mean_psi(&lab, &target, &scafflix(Some(2), json!(null)), 300, 20);
-    // The floor for moving steps: the largest factor of the last rounds times that of steps 1/A, all with the true noise.
+    // Theorem 1's floor with the true noise, for the largest factor that a seed ended with.
     let most = ends.iter().map(|end| end.trained.server.met.as_ref().unwrap().slow()).fold(0.0, f64::max);
     let floor = most * target.least(&start.step) / (start.p * start.p) * truth;
     eprintln!("Psi {with:e} with noise that is learnt, {without:e} without; the floor of the theorem is {floor:e}");
