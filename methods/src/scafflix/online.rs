@@ -9,8 +9,17 @@
 //! A common factor s on all γᵢ makes it (γmin/ζ) s m, which is at most ε/2 for the s above since ζ/γmin ≥ μmin. One factor for all
 //! leaves wᵢ and Σ αᵢ hᵢ = 0 as they are; p of theory falls with √s, as ζ asks. Corollary 2 lowers each γᵢ by itself instead: there, clients with little noise keep longer steps.
 //!
-//! Theory: Ĉᵢ is unbiased at every x, and at the optimum it is Cᵢ on average; the floor holds for steps that stay. Steps that follow an
-//! estimate which is still moving are tested, not proven. It costs two gradients of a batch and one number per client and round.
+//! Theory, also while s moves. Ψ is that of the steps s γᵢ and of p √s; its first term does not know s, its second is proportional to s. So
+//! Ψ grows by at most max(1, s′/s) when s becomes s′. The s′ of a round comes from batches that its local steps do not use: given the
+//! past it is independent of them, and Theorem 1 holds for each step with the s of its round. With M = (1/n) Σ γᵢ Cᵢ:
+//!
+//! ```text
+//! E Ψ′ ≤ max(1, s′/s) ((1 − s ζ) Ψ + s² γmin M)     a step;     while s falls or stays: lim sup E Ψ ≤ sup s · (γmin/ζ) M
+//! ```
+//!
+//! which is at most ε/2 as soon as m is at least M. After the first hundred rounds s rises by a factor of 100/99 a round at most, and with p of theory a round multiplies Ψ by 1/(1 + p √s) on
+//! average: Ψ falls towards its floor in every round in which p √s > 1/99. Not proven: that m is near M at a given round, which is tested, as is Ψ ≤ ε.
+//! It costs two gradients of a batch and one number per client and round.
 
 use motet_core::{Rate, Site, Unsuitable, Vector, wire};
 
@@ -52,7 +61,7 @@ impl Met {
 
 impl<K: Kind> ScafflixFamily<K> {
     /// p of a round whose steps are multiplied by so much: √ min γᵢ μᵢ falls with them where it is learnt, and stays where it is given.
-    pub(super) fn chance(&self, p: f64, slow: f64) -> f64 {
+    pub fn chance(&self, p: f64, slow: f64) -> f64 {
         let learnt = self.p == Rate::Theory && self.target.as_ref().is_some_and(|target| target.online);
         if learnt { p * slow.sqrt() } else { p }
     }

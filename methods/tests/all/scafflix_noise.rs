@@ -1,9 +1,9 @@
 //! Scafflix with noisy gradients: Theorem 1's floor and Corollary 2's steps.
 
-use crate::lab::controlled::{Setup, Target, gradient};
+use crate::lab::controlled::{End, Setup, Target, gradient};
 use crate::lab::{Lab, close};
 use motet_core::{Batch, Plan, Seed};
-use motet_methods::scafflix::Scafflix;
+use motet_methods::scafflix::{Personal, Scafflix};
 use motet_problems::synthetic::formula::lrs;
 use serde_json::{Value, json};
 
@@ -121,11 +121,19 @@ fn noise_that_is_learnt_in_rounds_is_the_truth_and_brings_psi_below_the_target()
     let mean = learnt.iter().sum::<f64>() / 20.0;
     // Each is a mean of about 200 rounds of four clients, and x is still a little away from the optimum.
     assert!((mean - 1.0).abs() < 0.05 && learnt.iter().all(|ratio| (ratio - 1.0).abs() < 0.3), "{mean}: {learnt:?}");
-    let apart = |ends: &[f64]| ends.iter().sum::<f64>() / ends.len() as f64;
-    let with = apart(&ends.iter().map(|end| end.x.distance2(&target.x)).collect::<Vec<_>>());
-    let plain = scafflix(Some(2), json!(null));
-    let without = apart(&(0..20).map(|seed| Setup::new(&lab, seed).run(&plain, &rounds(300)).x.distance2(&target.x)).collect::<Vec<_>>());
-    assert!(with <= eps && with < 0.1 * without, "{with:e} with, {without:e} without");
+    // Ψ of the steps and the p that the last round had.
+    let psi = |end: &End<Personal>| {
+        let slow = end.trained.server.met.as_ref().map_or(1.0, |met| met.slow());
+        let step: Vec<f64> = end.step.iter().map(|step| step * slow).collect();
+        target.psi_of(&vec![end.x.clone(); 4], &end.h, &step, method.chance(end.p, slow))
+    };
+    let with = ends.iter().map(psi).sum::<f64>() / 20.0;
+    let without = mean_psi(&lab, &target, &scafflix(Some(2), json!(null)), 300, 20);
+    // Theorem 1's floor with the true noise, for the largest factor that a seed ended with.
+    let most = ends.iter().map(|end| end.trained.server.met.as_ref().unwrap().slow()).fold(0.0, f64::max);
+    let floor = most * target.least(&start.step) / (start.p * start.p) * truth;
+    eprintln!("Psi {with:e} with noise that is learnt, {without:e} without; the floor of the theorem is {floor:e}");
+    assert!(with <= eps && with <= floor && without > eps, "{with:e} with, {without:e} without, floor {floor:e}");
     for end in &ends {
         let met = end.trained.server.met.as_ref().unwrap();
         assert!(met.slow() < 1.0 && met.rounds == 300);

@@ -82,7 +82,7 @@ fn round_closed<K: Kind>(method: &ScafflixFamily<K>, client: &Client, x: &Vector
     if let Some(sent) = &client.sent {
         let waits = method.sampling.how == Sampling::Everyone || method.sampling.variant == Variant::Author;
         assert!(waits, "a tracked client waits for nothing");
-        let rate = client.p * client.pace * method.share(i) / (client.step * client.slow);
+        let rate = method.chance(client.p, client.slow) * client.pace * method.share(i) / (client.step * client.slow);
         h.axpy(rate, x);
         h.axpy(-rate, sent);
     }
