@@ -102,12 +102,30 @@ pub(super) struct Shape {
     layers: Layers<f32>,
     task: Task,
     pixels: Option<Pixels>,
-    start: Vector,
-    /// What clients that solve alone start at, if not all at the same.
-    own: Option<(Dice, Seed)>,
+    start: Start,
+    /// Does each client that solves alone start at dice of its own?
+    own: bool,
     /// Running statistics at their start.
     buffers: Option<Vector>,
     rooms: Mutex<Vec<Workspace<f32>>>,
+}
+
+/// Where training starts. What dice give is drawn each time it is asked for: it is asked for once or twice in a run, and the numbers of
+/// a large network are tens of megabytes that would lie there all the while.
+enum Start {
+    Drawn(Dice, Seed),
+    /// The weights of a file.
+    Read(Vector),
+}
+
+impl Shape {
+    /// Where all start, or one of those that have dice of their own: 0 is the common start's.
+    fn start_of(&self, who: u32) -> Vector {
+        match &self.start {
+            Start::Drawn(dice, seed) => dice.start(&self.layers, &mut seed.fixed(ClientId(who), Purpose::Start)),
+            Start::Read(start) => start.clone(),
+        }
+    }
 }
 
 /// Examples per pass where all are asked for: large enough for fast products, small enough for the caches.
@@ -117,11 +135,9 @@ impl Network {
     fn new<A: Architecture>(model: &A, data: Arc<Examples>, seed: Seed) -> Result<Self, ModelError> {
         let ((layers, task), pixels) = (model.build(&data)?, model.pixels(&data)?.filter(Pixels::acts));
         let dice = model.dice();
-        let start = dice.start(&layers, &mut seed.fixed(ClientId(0), Purpose::Start));
         let buffers = layers.buffers();
         let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
-        let own = dice.own.then_some((dice, seed));
-        let of = Shape { name: A::NAME, layers, task, pixels, start, own, buffers, rooms: Mutex::default() };
+        let of = Shape { name: A::NAME, layers, task, pixels, start: Start::Drawn(dice, seed), own: dice.own, buffers, rooms: Mutex::default() };
         Self::of(Arc::new(of), data, 0)
     }
 
@@ -168,15 +184,16 @@ impl std::ops::Deref for Network {
 
 impl Fitted for Arc<Network> {
     fn start(&self) -> Vector {
-        self.start.clone()
+        self.start_of(0)
     }
     fn start_at(&mut self, file: &[u8]) -> Result<(), ModelError> {
-        let start = self.layers.read_safetensors(file, Some(self.start.f32s()))?;
-        if start == self.start.f32s() {
+        let before = self.start_of(0);
+        let start = self.layers.read_safetensors(file, Some(before.f32s()))?;
+        if start == before.f32s() {
             return Err(ModelError::OtherWeights { first: self.layers.parameters().first().map_or_else(String::new, |p| p.name.clone()) });
         }
         let own = Arc::get_mut(self).and_then(|network| Arc::get_mut(&mut network.of));
-        own.expect("nothing was made of the model yet").start = Vector::from(start);
+        own.expect("nothing was made of the model yet").start = Start::Read(Vector::from(start));
         Ok(())
     }
     fn on(&self, data: Arc<Examples>, before: u64) -> Result<Arc<dyn Fitted>, ModelError> {
@@ -268,8 +285,8 @@ impl Objective for NetworkObjective {
 
     fn start(&self) -> Vector {
         // Clients are told apart by their first row; 0 is the dice of the common start.
-        let dice = |seed: &Seed| seed.fixed(ClientId(1 + self.network.before as u32 + self.rows.start as u32), Purpose::Start);
-        self.network.own.as_ref().map_or_else(|| self.network.start.clone(), |(own, seed)| own.start(&self.network.layers, &mut dice(seed)))
+        let own = 1 + self.network.before as u32 + self.rows.start as u32;
+        self.network.start_of(if self.network.own { own } else { 0 })
     }
 
     fn value(&self, x: &Vector, mut batch: Batch<'_>) -> f64 {
