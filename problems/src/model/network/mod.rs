@@ -103,8 +103,8 @@ pub(super) struct Shape {
     task: Task,
     pixels: Option<Pixels>,
     start: Start,
-    /// Does each client that solves alone start at dice of its own?
-    own: bool,
+    /// What clients that solve alone start at, if not all at the same.
+    own: Option<(Dice, Seed)>,
     /// Running statistics at their start.
     buffers: Option<Vector>,
     rooms: Mutex<Vec<Workspace<f32>>>,
@@ -119,10 +119,10 @@ enum Start {
 }
 
 impl Shape {
-    /// Where all start, or one of those that have dice of their own: 0 is the common start's.
-    fn start_of(&self, who: u32) -> Vector {
+    /// Where all start.
+    fn common_start(&self) -> Vector {
         match &self.start {
-            Start::Drawn(dice, seed) => dice.start(&self.layers, &mut seed.fixed(ClientId(who), Purpose::Start)),
+            Start::Drawn(dice, seed) => dice.start(&self.layers, &mut seed.fixed(ClientId(0), Purpose::Start)),
             Start::Read(start) => start.clone(),
         }
     }
@@ -137,7 +137,8 @@ impl Network {
         let dice = model.dice();
         let buffers = layers.buffers();
         let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
-        let of = Shape { name: A::NAME, layers, task, pixels, start: Start::Drawn(dice, seed), own: dice.own, buffers, rooms: Mutex::default() };
+        let (start, own) = (Start::Drawn(dice, seed), dice.own.then_some((dice, seed)));
+        let of = Shape { name: A::NAME, layers, task, pixels, start, own, buffers, rooms: Mutex::default() };
         Self::of(Arc::new(of), data, 0)
     }
 
@@ -184,10 +185,10 @@ impl std::ops::Deref for Network {
 
 impl Fitted for Arc<Network> {
     fn start(&self) -> Vector {
-        self.start_of(0)
+        self.common_start()
     }
     fn start_at(&mut self, file: &[u8]) -> Result<(), ModelError> {
-        let before = self.start_of(0);
+        let before = self.common_start();
         let start = self.layers.read_safetensors(file, Some(before.f32s()))?;
         if start == before.f32s() {
             return Err(ModelError::OtherWeights { first: self.layers.parameters().first().map_or_else(String::new, |p| p.name.clone()) });
@@ -285,8 +286,9 @@ impl Objective for NetworkObjective {
 
     fn start(&self) -> Vector {
         // Clients are told apart by their first row; 0 is the dice of the common start.
-        let own = 1 + self.network.before as u32 + self.rows.start as u32;
-        self.network.start_of(if self.network.own { own } else { 0 })
+        let dice = |seed: &Seed| seed.fixed(ClientId(1 + self.network.before as u32 + self.rows.start as u32), Purpose::Start);
+        let own = self.network.own.as_ref();
+        own.map_or_else(|| self.network.common_start(), |(own, seed)| own.start(&self.network.layers, &mut dice(seed)))
     }
 
     fn value(&self, x: &Vector, mut batch: Batch<'_>) -> f64 {
