@@ -102,12 +102,30 @@ pub(super) struct Shape {
     layers: Layers<f32>,
     task: Task,
     pixels: Option<Pixels>,
-    start: Vector,
+    start: Start,
     /// What clients that solve alone start at, if not all at the same.
     own: Option<(Dice, Seed)>,
     /// Running statistics at their start.
     buffers: Option<Vector>,
     rooms: Mutex<Vec<Workspace<f32>>>,
+}
+
+/// Where training starts. What dice give is drawn each time it is asked for: it is asked for once or twice in a run, and the numbers of
+/// a large network are tens of megabytes that would lie there all the while.
+enum Start {
+    Drawn(Dice, Seed),
+    /// The weights of a file.
+    Read(Vector),
+}
+
+impl Shape {
+    /// Where all start.
+    fn common_start(&self) -> Vector {
+        match &self.start {
+            Start::Drawn(dice, seed) => dice.start(&self.layers, &mut seed.fixed(ClientId(0), Purpose::Start)),
+            Start::Read(start) => start.clone(),
+        }
+    }
 }
 
 /// Examples per pass where all are asked for: large enough for fast products, small enough for the caches.
@@ -117,10 +135,9 @@ impl Network {
     fn new<A: Architecture>(model: &A, data: Arc<Examples>, seed: Seed) -> Result<Self, ModelError> {
         let ((layers, task), pixels) = (model.build(&data)?, model.pixels(&data)?.filter(Pixels::acts));
         let dice = model.dice();
-        let start = dice.start(&layers, &mut seed.fixed(ClientId(0), Purpose::Start));
         let buffers = layers.buffers();
         let buffers = (!buffers.is_empty()).then(|| Vector::from(buffers));
-        let own = dice.own.then_some((dice, seed));
+        let (start, own) = (Start::Drawn(dice, seed), dice.own.then_some((dice, seed)));
         let of = Shape { name: A::NAME, layers, task, pixels, start, own, buffers, rooms: Mutex::default() };
         Self::of(Arc::new(of), data, 0)
     }
@@ -168,15 +185,16 @@ impl std::ops::Deref for Network {
 
 impl Fitted for Arc<Network> {
     fn start(&self) -> Vector {
-        self.start.clone()
+        self.common_start()
     }
     fn start_at(&mut self, file: &[u8]) -> Result<(), ModelError> {
-        let start = self.layers.read_safetensors(file, Some(self.start.f32s()))?;
-        if start == self.start.f32s() {
+        let before = self.common_start();
+        let start = self.layers.read_safetensors(file, Some(before.f32s()))?;
+        if start == before.f32s() {
             return Err(ModelError::OtherWeights { first: self.layers.parameters().first().map_or_else(String::new, |p| p.name.clone()) });
         }
         let own = Arc::get_mut(self).and_then(|network| Arc::get_mut(&mut network.of));
-        own.expect("nothing was made of the model yet").start = Vector::from(start);
+        own.expect("nothing was made of the model yet").start = Start::Read(Vector::from(start));
         Ok(())
     }
     fn on(&self, data: Arc<Examples>, before: u64) -> Result<Arc<dyn Fitted>, ModelError> {
@@ -269,7 +287,8 @@ impl Objective for NetworkObjective {
     fn start(&self) -> Vector {
         // Clients are told apart by their first row; 0 is the dice of the common start.
         let dice = |seed: &Seed| seed.fixed(ClientId(1 + self.network.before as u32 + self.rows.start as u32), Purpose::Start);
-        self.network.own.as_ref().map_or_else(|| self.network.start.clone(), |(own, seed)| own.start(&self.network.layers, &mut dice(seed)))
+        let own = self.network.own.as_ref();
+        own.map_or_else(|| self.network.common_start(), |(own, seed)| own.start(&self.network.layers, &mut dice(seed)))
     }
 
     fn value(&self, x: &Vector, mut batch: Batch<'_>) -> f64 {
