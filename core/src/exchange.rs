@@ -1,7 +1,5 @@
 //! One exchange with the clients: what comes back is looked at, booked, and handed on in the order asked.
 
-use std::collections::BTreeMap;
-
 use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
 use crate::breach::Breaches;
@@ -82,8 +80,8 @@ impl<A: Algorithm> Desk<'_, A> {
 
 /// Carries a wave and hands the replies that fit to `fold`, in the order asked, each with its position in the wave. Where
 /// everyone is required, the silent are asked again.
-pub(crate) fn carry<A: Algorithm, F: Fleet<A> + ?Sized>(
-    fleet: &mut F,
+pub(crate) fn carry<A: Algorithm>(
+    fleet: &mut dyn Fleet<A>,
     slot: Slot,
     wave: Wave<'_, A::Ask>,
     desk: &mut Desk<'_, A>,
@@ -106,15 +104,15 @@ pub(crate) fn carry<A: Algorithm, F: Fleet<A> + ?Sized>(
 }
 
 /// Asks the silent again in the same slot until everyone has answered; folds in the order asked.
-fn insist<A: Algorithm, F: Fleet<A> + ?Sized>(
-    fleet: &mut F,
+fn insist<A: Algorithm>(
+    fleet: &mut dyn Fleet<A>,
     slot: Slot,
     wave: Wave<'_, A::Ask>,
     desk: &mut Desk<'_, A>,
     fold: &mut dyn FnMut(usize, A::Reply),
 ) -> Result<(), Abort> {
     // Replies wait here from the first gap on; without loss nothing ever does.
-    let mut waiting: BTreeMap<usize, Answer<A::Reply>> = BTreeMap::new();
+    let mut waiting: Vec<Option<Answer<A::Reply>>> = vec![];
     let mut due = 0;
     let mut missing: Vec<usize> = (0..wave.to.len()).collect();
     for again in 0..=PATIENCE {
@@ -151,12 +149,13 @@ fn insist<A: Algorithm, F: Fleet<A> + ?Sized>(
                         due += 1;
                     }
                     Some(answer) => {
-                        waiting.insert(k, answer);
+                        waiting.resize_with(wave.to.len(), || None);
+                        waiting[k] = Some(answer);
                     }
                 }
                 break;
             }
-            while let Some(answer) = waiting.remove(&due) {
+            while let Some(answer) = waiting.get_mut(due).and_then(Option::take) {
                 hear(desk, due, answer);
                 due += 1;
             }

@@ -265,8 +265,8 @@ impl<'a, A: Algorithm> Adding<'a, A> {
 }
 
 /// Adds up what an exchange brings back, one reply after the other in cohort order: what a fleet does that has no way of its own.
-pub fn sum_by_exchange<A: Algorithm, F: Fleet<A> + ?Sized>(
-    fleet: &mut F,
+pub fn sum_by_exchange<A: Algorithm>(
+    fleet: &mut dyn Fleet<A>,
     slot: Slot,
     wave: Wave<'_, A::Ask>,
     adding: &mut Adding<'_, A>,

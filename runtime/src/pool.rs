@@ -4,6 +4,7 @@
 //! times the round. The threads live as long as the pool and, after each list, spin for a moment in
 //! wait of the next before they go to sleep.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -40,15 +41,18 @@ struct Shared {
 
 #[derive(Default)]
 struct Desk {
-    task: Option<Arc<dyn Task>>,
+    list: Option<Arc<List<dyn Pieces>>>,
     closed: bool,
     asleep: usize,
 }
 
-/// Something several threads can chip away at.
-trait Task: Send + Sync {
-    /// Works until nothing is left to claim.
-    fn help(&self);
+/// Pieces of work that several threads can compute, each result in a cell of its own.
+///
+/// Behind a pointer, like the hands that take the results: lists of work are of as many types as there are methods, and what deals the
+/// pieces out is compiled once.
+trait Pieces: Send + Sync {
+    /// Computes these, whether they panic or not.
+    fn compute(&self, pieces: Range<usize>);
 }
 
 impl Pool {
@@ -83,22 +87,45 @@ impl Pool {
         work: impl Fn(usize) -> T + Send + Sync + 'static,
         mut each: impl FnMut(usize, T),
     ) {
-        if self.threads == 1 || count <= 1 {
-            return (0..count).for_each(|k| each(k, work(k)));
-        }
-        let done = if self.shared.brief.load(Ordering::Relaxed) { alone(count, &work, &mut each) } else { 0 };
+        let done = self.alone(count, &mut |k| each(k, work(k)));
         if done == count {
             return;
         }
-        let cells = (done..count).map(|_| Cell::default()).collect();
-        let list = Arc::new(List { work, first: done, threads: self.threads, next: AtomicUsize::new(0), cells });
-        self.shared.publish(Arc::clone(&list) as Arc<dyn Task>);
-        let mut due = 0;
-        let mut waited = 0;
+        let pieces = Results { work, first: done, cells: (done..count).map(|_| Cell::default()).collect() };
+        let list = Arc::new(List { threads: self.threads, count: count - done, next: AtomicUsize::new(0), pieces });
+        self.together(count, Arc::clone(&list) as Arc<List<dyn Pieces>>, &mut |k| {
+            let result = list.pieces.cells[k].take()?;
+            Some(each(done + k, result.unwrap_or_else(|panic| resume_unwind(panic))))
+        });
+    }
+
+    /// Works through what the caller does best alone: all of it where there is nobody else, or where it proves to be brief. Looks at
+    /// the clock after 1, 2, 4, … pieces; says how many are done.
+    fn alone(&self, count: usize, piece: &mut dyn FnMut(usize)) -> usize {
+        if self.threads == 1 || count <= 1 {
+            (0..count).for_each(piece);
+            return count;
+        }
+        if !self.shared.brief.load(Ordering::Relaxed) {
+            return 0;
+        }
+        let begun = Instant::now();
+        for k in 0..count {
+            piece(k);
+            if (k + 1).is_power_of_two() && begun.elapsed() > BRIEF {
+                return k + 1;
+            }
+        }
+        count
+    }
+
+    /// Works through a list, which is what is left of `count` pieces, with the others. `hand` takes the result of a piece, if it is there.
+    fn together(&self, count: usize, list: Arc<List<dyn Pieces>>, hand: &mut dyn FnMut(usize) -> Option<()>) {
+        self.shared.publish(Arc::clone(&list));
+        let (mut due, mut waited) = (0, 0);
         let mut own = Claims::new(count, self.threads);
-        while due < list.cells.len() {
-            if let Some(result) = list.cells[due].take() {
-                each(done + due, result.unwrap_or_else(|panic| resume_unwind(panic)));
+        while due < list.count {
+            if hand(due).is_some() {
                 (due, waited) = (due + 1, 0);
             } else if !list.work_on_some(&mut own) {
                 // Everything is claimed: somebody else is at it.
@@ -109,21 +136,8 @@ impl Pool {
         let brief = own.piece.is_some_and(|piece| piece.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)) < BRIEF);
         self.shared.brief.store(brief, Ordering::Relaxed);
         // What the work shared with the caller (a model that was sent) is the caller's alone again.
-        self.shared.desk().task = None;
+        self.shared.desk().list = None;
     }
-}
-
-/// Works through a list that is hoped to be brief, looking at the clock after 1, 2, 4, … pieces; says how many are done when it is
-/// over or has proved not to be brief.
-fn alone<T>(count: usize, work: &impl Fn(usize) -> T, each: &mut impl FnMut(usize, T)) -> usize {
-    let begun = Instant::now();
-    for k in 0..count {
-        each(k, work(k));
-        if (k + 1).is_power_of_two() && begun.elapsed() > BRIEF {
-            return k + 1;
-        }
-    }
-    count
 }
 
 impl Drop for Pool {
@@ -139,9 +153,9 @@ impl Shared {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn publish(&self, task: Arc<dyn Task>) {
+    fn publish(&self, list: Arc<List<dyn Pieces>>) {
         let mut desk = self.desk();
-        desk.task = Some(task);
+        desk.list = Some(list);
         self.epoch.fetch_add(1, Ordering::Release);
         if desk.asleep > 0 {
             self.wake.notify_all();
@@ -166,10 +180,10 @@ impl Shared {
                 return;
             }
             seen = self.epoch.load(Ordering::Acquire);
-            let task = desk.task.clone();
+            let list = desk.list.clone();
             drop(desk);
-            if let Some(task) = task {
-                task.help();
+            if let Some(list) = list {
+                list.help();
             }
         }
     }
@@ -216,11 +230,9 @@ impl Claims {
         Self { size: (count / (16 * threads)).clamp(1, LONGEST), piece: None }
     }
 
-    /// Does the first of its claims, and learns from it how much to claim.
-    fn learn(&mut self, claimed: usize, work: impl FnOnce()) {
-        let begun = Instant::now();
-        work();
-        let piece = begun.elapsed() / u32::try_from(claimed).unwrap_or(u32::MAX);
+    /// Learns from the first of its claims how much to claim.
+    fn learn(&mut self, claimed: usize, took: Duration) {
+        let piece = took / u32::try_from(claimed).unwrap_or(u32::MAX);
         while self.size < LONGEST / 2 && piece.saturating_mul(2 * self.size as u32) < SHORT {
             self.size *= 2;
         }
@@ -228,39 +240,52 @@ impl Claims {
     }
 }
 
-struct List<T, W> {
-    work: W,
-    /// The number of the first piece: those before it are done.
-    first: usize,
+/// Pieces that threads claim one bunch after the other.
+struct List<P: ?Sized> {
     threads: usize,
+    count: usize,
     next: AtomicUsize,
-    cells: Vec<Cell<T>>,
+    pieces: P,
 }
 
-impl<T, W: Fn(usize) -> T> List<T, W> {
+impl List<dyn Pieces> {
     /// Claims some pieces and computes them; false if all are claimed.
     fn work_on_some(&self, own: &mut Claims) -> bool {
         let first = self.next.fetch_add(own.size, Ordering::Relaxed);
-        let Some(cells) = self.cells.get(first..).filter(|rest| !rest.is_empty()) else { return false };
-        let cells = &cells[..own.size.min(cells.len())];
-        let work = || {
-            for (k, cell) in (self.first + first..).zip(cells) {
-                cell.put(catch_unwind(AssertUnwindSafe(|| (self.work)(k))));
-            }
-        };
+        if first >= self.count {
+            return false;
+        }
+        let claimed = first..self.count.min(first + own.size);
         if own.piece.is_some() {
-            work()
+            self.pieces.compute(claimed);
         } else {
-            own.learn(cells.len(), work)
+            let (begun, size) = (Instant::now(), claimed.len());
+            self.pieces.compute(claimed);
+            own.learn(size, begun.elapsed());
         }
         true
     }
+
+    /// Works until nothing is left to claim.
+    fn help(&self) {
+        let mut own = Claims::new(self.count, self.threads);
+        while self.work_on_some(&mut own) {}
+    }
 }
 
-impl<T: Send, W: Fn(usize) -> T + Send + Sync> Task for List<T, W> {
-    fn help(&self) {
-        let mut own = Claims::new(self.cells.len(), self.threads);
-        while self.work_on_some(&mut own) {}
+/// Work of one type, and its results.
+struct Results<T, W> {
+    work: W,
+    /// The number of the first piece: those before it are done.
+    first: usize,
+    cells: Vec<Cell<T>>,
+}
+
+impl<T: Send, W: Fn(usize) -> T + Send + Sync> Pieces for Results<T, W> {
+    fn compute(&self, pieces: Range<usize>) {
+        for k in pieces {
+            self.cells[k].put(catch_unwind(AssertUnwindSafe(|| (self.work)(self.first + k))));
+        }
     }
 }
 
