@@ -174,7 +174,7 @@ impl Sheet {
             let example = read.iter().position(|cell| *cell == Some(Cell::Date)).and_then(|row| cells[row].as_deref()).unwrap_or_default();
             let name = shown(name.as_bytes());
             let what = format!(
-                "has dates, such as `{}`, which are neither numbers nor words: `drop` leaves the column out, `categories = [\"{name}\"]` takes each date as a word",
+                "has dates, such as `{}`, which are neither numbers nor words: leave the column out (`drop`, or --drop on the command line), or take each date as a word (`categories = [\"{name}\"]`, or --categories)",
                 shown(example.as_bytes())
             );
             return Err(ProblemError::Odd { file: file.into(), place: format!("column `{name}`"), what });
@@ -355,7 +355,7 @@ impl Made {
     fn words(&mut self, name: String, column: &[Option<String>], file: &str, most: usize) -> Result<(), ProblemError> {
         let different: BTreeSet<&str> = column.iter().flatten().map(String::as_str).collect();
         if different.len() > most {
-            let what = format!("{} different words, more than most_categories = {most}; `drop` leaves a column out", different.len());
+            let what = format!("{} different words, more than most_categories = {most}; leave the column out (`drop`, or --drop on the command line)", different.len());
             return Err(ProblemError::Odd { file: file.into(), place: format!("column `{name}`"), what });
         }
         let flags = |word: &str| column.iter().map(|field| f64::from(u8::from(field.as_deref() == Some(word)))).collect();
