@@ -76,10 +76,13 @@ const TITLES: [&str; 6] = ["client", "advice", "gain by joining", "with whom", "
 const MEANINGS: [(&str, &str); 3] = [
     (
         "join",
-        "What the client gets by joining is better than its own model: the interval of 95 %, which counts how many clients are asked, excludes zero.",
+        "What the client gets by joining is better than its own model: the interval of 95 %, which counts how many clients are asked, excludes zero, and the difference is large enough to matter.",
     ),
-    ("stay", "It is worse by the same measure, or the client takes its own model whatever it is offered. It deploys its own model."),
-    ("unclear", "Neither can be shown with these rows. The client deploys its own model, which needs nobody."),
+    ("stay", "It is worse by the same measure. The client deploys its own model."),
+    (
+        "unclear",
+        "Neither can be shown with these rows, or the difference is too small to matter. The client deploys its own model, which needs nobody.",
+    ),
 ];
 
 impl AdvicePage {

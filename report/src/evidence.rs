@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::compare::{Comparison, is_variant};
 use crate::group::{Group, Run};
 use crate::mixture::Role;
-use crate::verdict::{Contender, Design, Score, Study};
+use crate::verdict::{Contender, Design, Score, Study, Worth};
 
 /// The client that stands for all where single ones were not measured.
 const EVERYBODY: &str = "all clients";
@@ -24,10 +24,12 @@ pub(crate) fn studies(comparison: &Comparison<'_>) -> Vec<Study> {
         let cards: Vec<&ProblemCard> = problems.iter().filter_map(|at| records.manifest.problems.get(*at)).collect();
         let field =
             Field { groups, problems, design: design(&cards, &records.manifest.resolved), clients: cards.first().map_or(1, |c| c.clients) };
+        let asked = records.manifest.resolved["report"]["worth"].as_f64();
+        let worth = asked.and_then(Worth::new).unwrap_or_default();
         let about = (fields.len() > 1).then(|| cards.first().map_or_else(String::new, |card| card.about.clone()));
         let nonconvex = cards.iter().any(|card| card.convexity.is_none());
         for metric in metrics(groups, nonconvex || field.design == Design::OneSplit) {
-            studies.push(Study { problem: about.clone(), ..field.study(metric) });
+            studies.push(Study { problem: about.clone(), worth, ..field.study(metric) });
         }
     }
     studies
@@ -117,7 +119,7 @@ impl Field<'_, '_> {
             }
         }
         let clients = if names.is_empty() { vec![EVERYBODY.to_owned()] } else { names.into_values().collect() };
-        Study { problem: None, metric: metric.into(), chosen_by, design: self.design, draws: self.problems.len(), clients, contenders }
+        Study { metric: metric.into(), chosen_by, design: self.design, draws: self.problems.len(), clients, contenders, ..Study::default() }
     }
 
     fn contender(&self, group: &Group<'_>, measure: &Measure<'_>) -> Contender {

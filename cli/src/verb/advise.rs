@@ -31,6 +31,9 @@ pub(crate) struct AdviseArgs {
     /// How much a client may send: 20MB, 300 kB, 5000
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     budget: Option<u64>,
+    /// The share of its own model's error that a difference must reach to count, from 0 to 1 [default: 0.01]
+    #[arg(long, value_name = "SHARE")]
+    worth: Option<f64>,
     /// Columns to leave out
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     drop: Vec<String>,
@@ -66,6 +69,9 @@ impl AdviseArgs {
         let mut question = Advise::new(Data::Table(table)).minutes(self.minutes)?.out(folder.clone());
         if let Some(budget) = self.budget {
             question = question.budget(budget);
+        }
+        if let Some(worth) = self.worth {
+            question = question.worth(worth)?;
         }
         if let Some(threads) = self.threads {
             question = question.threads(threads.into());

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use motet_problems::Source;
+use motet_report::verdict::Worth;
 use serde_json::{Map, Value};
 
 use super::Held;
@@ -59,6 +60,8 @@ pub(super) struct Draft {
     pub(super) clients: Vec<String>,
     /// Their rows.
     pub(super) rows: Vec<u64>,
+    /// The smallest difference that matters.
+    pub(super) worth: Worth,
     /// What models are judged by.
     pub(super) metric: &'static str,
     /// The file, and its SHA-256.
@@ -69,7 +72,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Looks at the data and writes the experiment.
-    pub(super) fn of(data: &Held) -> Result<Self, Error> {
+    pub(super) fn of(data: &Held, worth: Worth) -> Result<Self, Error> {
         let kind = match data.classes {
             Some(0 | 1) => {
                 return Err(Error::Unknown("the target is of one class in all rows: there is nothing to tell apart".into()));
@@ -105,7 +108,8 @@ impl Draft {
         );
         let smoothness = problem.shards.iter().filter_map(|shard| shard.train.constants().smoothness).fold(1e-9, f64::max);
         Ok(Self {
-            text: Self::written(data, kind, 1.0 / smoothness),
+            text: Self::written(data, kind, 1.0 / smoothness) + &asked(worth),
+            worth,
             clients,
             rows,
             metric: if data.classes.is_some() { "brier" } else { "rmse" },
@@ -217,6 +221,11 @@ fn document(text: &str, seeds: &[u64], holdout: Option<Value>) -> Result<Documen
         }
     }
     Ok(document)
+}
+
+/// What the experiment says of the smallest difference that matters: nothing, if it is the usual one.
+fn asked(worth: Worth) -> String {
+    if worth == Worth::default() { String::new() } else { format!("\n[report]\nworth = {:?}\n", worth.share()) }
 }
 
 /// Three digits: a step is no constant of nature.

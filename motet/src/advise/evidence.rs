@@ -126,7 +126,6 @@ impl Field {
             Contender { label: about.name.into(), way: about.name.into(), alone: about.alone, scores, fault, sent }
         };
         Study {
-            problem: None,
             metric: format!("test.{}", draft.metric),
             chosen_by: Some(format!("validation.{}", draft.metric)),
             // What is chosen on validation rows is learnt from them: a model is made from all rows but those it is judged on.
@@ -134,6 +133,8 @@ impl Field {
             draws,
             clients: draft.clients.clone(),
             contenders: WAYS.iter().enumerate().map(contender).collect(),
+            worth: draft.worth,
+            ..Study::default()
         }
     }
 
@@ -247,7 +248,7 @@ impl Field {
     /// The answer for one client.
     fn answer(&self, draft: &Draft, found: &verdict::ClientVerdict, draws: usize) -> Result<ClientAdvice, Error> {
         let client = found.place;
-        let advice = advised(found);
+        let advice = word(found.advice);
         let joins = advice == "join";
         let none = || Error::Unknown(format!("{}: no method could be measured in every split", found.client));
         let offer = self.deployed(client, false).ok_or_else(none)?;
@@ -308,12 +309,6 @@ impl Field {
     }
 }
 
-/// What the evidence says of a client. Whoever takes its own model in every split, whatever it is offered, had better stay.
-fn advised(found: &verdict::ClientVerdict) -> &'static str {
-    let idle = found.gain.mean == 0.0 && found.gain.interval == Some([0.0, 0.0]);
-    if idle { "stay" } else { word(found.advice) }
-}
-
 fn word(advice: verdict::Advice) -> &'static str {
     match advice {
         verdict::Advice::Join => "join",
@@ -338,6 +333,12 @@ fn why(advice: &str, found: &verdict::ClientVerdict, offer: &str, draft: &Draft,
     match advice {
         "join" => format!("Joining pays, mostly by {offer}: {numbers}."),
         "stay" => format!("Joining does not pay: {numbers}. It deploys its own model."),
+        _ if found.gain.is_too_small() => {
+            format!(
+                "The difference is too small to matter, less than {}: {numbers}. It deploys its own model.",
+                difference(found.gain.least)
+            )
+        }
         _ => format!("No clear difference: {numbers}. It deploys its own model, which needs nobody."),
     }
 }

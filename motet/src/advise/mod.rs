@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 use motet_problems::source::{Given, Table};
 use motet_problems::{Folders, OwnData, Problem, Source};
 use motet_records::Records;
-use motet_report::verdict::Verdict;
+use motet_report::verdict::{Verdict, Worth};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -65,6 +65,7 @@ pub struct Advise {
     time: Duration,
     budget: Option<u64>,
     splits: usize,
+    worth: Worth,
     threads: usize,
     out: Option<PathBuf>,
 }
@@ -163,7 +164,7 @@ impl Advise {
     /// In two minutes on all cores, with nothing written.
     pub fn new(data: Data) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { data, time: Duration::from_secs(120), budget: None, splits: MOST_SPLITS, threads, out: None }
+        Self { data, time: Duration::from_secs(120), budget: None, splits: MOST_SPLITS, worth: Worth::default(), threads, out: None }
     }
 
     /// How long it may take: more than 0 minutes, at most a week.
@@ -179,6 +180,12 @@ impl Advise {
     #[must_use]
     pub fn budget(self, bytes: u64) -> Self {
         Self { budget: Some(bytes), ..self }
+    }
+
+    /// The share of the own model's error that a difference must reach to count, from 0 to 1; 0.01 if it is not said.
+    pub fn worth(self, share: f64) -> Result<Self, Error> {
+        let worth = Worth::new(share).ok_or_else(|| Error::Unknown(format!("worth = {share}: must be from 0 to 1")))?;
+        Ok(Self { worth, ..self })
     }
 
     /// How many splits are made at most.
@@ -211,7 +218,7 @@ impl Advise {
             return Err(Error::Taken(folder.into()));
         }
         let data = self.data.clone().read()?;
-        let draft = Draft::of(&data)?;
+        let draft = Draft::of(&data, self.worth)?;
         let splits = self.make_splits(&draft, &data, begun, observer)?;
         let (mut advice, field) = evidence::weigh(&draft, &splits, self.budget)?;
         advice.records = out::together(&draft, &splits)?;
@@ -285,7 +292,7 @@ impl Held {
 impl Advise {
     /// One split after another until the time is up, in order.
     fn make_splits(&self, draft: &Draft, data: &Held, begun: Instant, observer: &(dyn Observer + Sync)) -> Result<Vec<Split>, Error> {
-        let pace = splits::Pace { deadline: begun + self.time, most: self.splits, threads: self.threads };
+        let pace = splits::Pace { begun, time: self.time, most: self.splits, threads: self.threads };
         let splits = splits::make(draft, data, &pace, observer)?;
         if splits.is_empty() {
             let minutes = self.time.as_secs_f64() / 60.0;

@@ -23,12 +23,23 @@ pub(super) struct Split {
 
 /// How fast and how far.
 pub(super) struct Pace {
-    /// When the answer must be there.
-    pub(super) deadline: Instant,
+    /// When it began, and how long it may take until the answer is written.
+    pub(super) begun: Instant,
+    pub(super) time: Duration,
     /// Splits at most.
     pub(super) most: usize,
     /// Splits at once.
     pub(super) threads: usize,
+}
+
+impl Pace {
+    /// When evidence is cut, where the longest split took so long: training on all rows and writing come after it. Each method is trained
+    /// once more on all rows instead of 60 % of them, without trials, and the records of all splits are written: twice a split covers
+    /// it, with half a split for a machine that gets busier. While no split is known, a quarter of the time is kept.
+    fn cut(&self, longest: Duration) -> Instant {
+        let kept = if longest.is_zero() { self.time / 4 } else { longest.mul_f64(2.5).min(self.time.mul_f64(0.75)) };
+        self.begun + self.time.saturating_sub(kept)
+    }
 }
 
 /// Makes splits; those that are not done in time are left out. What a split gives does not depend on how many there are or on
@@ -40,13 +51,12 @@ pub(super) fn make(draft: &Draft, data: &Held, pace: &Pace, observer: &(dyn Obse
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let known = *longest.lock().expect("nobody panics while holding it");
-            // Refitting afterwards takes about as long as a split does.
-            let time = Instant::now() + known.mul_f64(2.2) < pace.deadline;
+            let time = Instant::now() + known < pace.cut(known);
             if place >= pace.most || !time || observer.stop() || failed.lock().expect("nobody panics while holding it").is_some() {
                 return;
             }
             let begun = Instant::now();
-            let watch = UntilDeadline { observer, deadline: pace.deadline };
+            let watch = UntilCut { observer, pace, longest: &longest };
             match one(draft, data, place as u64 + 1, &watch) {
                 Ok(split) => {
                     let mut longest = longest.lock().expect("nobody panics while holding it");
@@ -77,7 +87,7 @@ pub(super) fn make(draft: &Draft, data: &Held, pace: &Pace, observer: &(dyn Obse
     Ok(made)
 }
 
-fn one(draft: &Draft, data: &Held, seed: u64, watch: &UntilDeadline<'_>) -> Result<Split, Error> {
+fn one(draft: &Draft, data: &Held, seed: u64, watch: &UntilCut<'_>) -> Result<Split, Error> {
     let experiment = data.experiment(draft.document(&[seed])?)?;
     let simulation = Simulation::on(experiment, std::sync::Arc::new(Pool::new(1)))?;
     let records = simulation.run_observed(&mut InMemory::new(), watch)?;
@@ -85,16 +95,33 @@ fn one(draft: &Draft, data: &Held, seed: u64, watch: &UntilDeadline<'_>) -> Resu
     Ok(Split { seed, records })
 }
 
-/// Stops when the time is up. Single runs are no news.
-struct UntilDeadline<'a> {
+/// Stops when evidence is cut, which other splits may have moved in the meantime. Single runs are no news.
+struct UntilCut<'a> {
     observer: &'a (dyn Observer + Sync),
-    deadline: Instant,
+    pace: &'a Pace,
+    longest: &'a Mutex<Duration>,
 }
 
-impl Observer for UntilDeadline<'_> {
+impl Observer for UntilCut<'_> {
     fn notice(&self, _: Event<'_>) {}
 
     fn stop(&self) -> bool {
-        Instant::now() > self.deadline || self.observer.stop()
+        let longest = *self.longest.lock().expect("nobody panics while holding it");
+        Instant::now() > self.pace.cut(longest) || self.observer.stop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_is_cut_early_enough_to_train_again_and_write() {
+        let begun = Instant::now();
+        let pace = Pace { begun, time: Duration::from_secs(120), most: 20, threads: 2 };
+        let after = |longest: u64| pace.cut(Duration::from_secs(longest)) - begun;
+        assert_eq!([after(0), after(2), after(12)].map(|d| d.as_secs()), [90, 115, 90]);
+        // Splits that take most of the time leave a quarter of it for evidence: the first is there already.
+        assert_eq!(after(100).as_secs(), 30);
     }
 }

@@ -151,4 +151,7 @@ pub struct ReportSection {
     /// Parameters: final metrics are drawn against each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub over: Vec<String>,
+    /// The share of the error that a difference must reach to count in a verdict, from 0 to 1; 0.01 if it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worth: Option<Fraction>,
 }

@@ -37,8 +37,11 @@ impl Prediction {
         match (classes, scores) {
             (None, scores) => Prediction::Number(scores.first().copied().unwrap_or(f64::NAN)),
             (Some(2), [score]) => {
-                let share = 1.0 / (1.0 + (-score).exp());
-                Prediction::Class(usize::from(*score > 0.0), vec![1.0 - share, share])
+                // Each from the score itself: what one leaves of 1 has no digits where it is small.
+                let odds = (-score.abs()).exp();
+                let (large, small) = (1.0 / (1.0 + odds), odds / (1.0 + odds));
+                let second = *score > 0.0;
+                Prediction::Class(usize::from(second), if second { vec![small, large] } else { vec![large, small] })
             }
             (Some(_), scores) => {
                 let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -120,4 +123,19 @@ fn line(cells: &[String]) -> String {
     let quoted =
         |cell: &String| if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.clone() };
     cells.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Prediction;
+
+    #[test]
+    fn the_smaller_of_two_probabilities_has_all_its_digits() {
+        for score in [-600.0, -40.0, -1.0, 0.0, 1.0, 40.0, 600.0f64] {
+            let Prediction::Class(class, shares) = Prediction::of(&[score], Some(2)) else { panic!("no class") };
+            assert_eq!(class, usize::from(score > 0.0));
+            assert!((shares[0] + shares[1] - 1.0).abs() < 1e-15);
+            assert!(((shares[1] / shares[0]).ln() - score).abs() <= 1e-12 * score.abs().max(1.0), "{score}: {shares:?}");
+        }
+    }
 }

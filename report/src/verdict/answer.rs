@@ -10,6 +10,7 @@ use super::multiple::benjamini_hochberg;
 use super::paired::Paired;
 use super::pooling::partially_pooled;
 use super::study::{Design, Study};
+use super::worth::Worth;
 
 /// What the evidence says, by one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,6 +27,8 @@ pub struct Verdict {
     /// Did each client's choice between ways see test data of other draws, since one of the ways was fitted on validation data?
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ways_by_test: bool,
+    /// The share of the error that a difference must reach to count.
+    pub worth: Worth,
     /// How the draws belong together.
     pub design: Design,
     /// How many there are.
@@ -202,7 +205,8 @@ pub fn judge(study: &Study) -> Verdict {
     let ways: Vec<WayResult> = (0..competing.len())
         .map(|at| {
             let (best, way) = (&competing[0], &competing[at]);
-            let behind = (at > 0).then(|| Estimate::of_all(&paired(best, way), study.design, best.tries * way.tries));
+            let least = study.worth.least(&study.metric, value(way));
+            let behind = (at > 0).then(|| Estimate::of_all(&paired(best, way), study.design, best.tries * way.tries).at_least(least));
             result(study, way, behind)
         })
         .collect();
@@ -215,6 +219,7 @@ pub fn judge(study: &Study) -> Verdict {
         chosen_by,
         choice: chooser.kind(),
         ways_by_test: chooser.is_mixed() && study.contenders.iter().filter(|contender| !contender.alone).count() > 1,
+        worth: study.worth,
         design: study.design,
         draws: study.draws,
         contest,
@@ -285,11 +290,19 @@ fn picked(study: &Study, choices: impl Iterator<Item = usize>) -> Vec<Picked> {
 }
 
 fn join(study: &Study, joined: &Chosen<'_>, alone: &Chosen<'_>, paired: &Paired) -> Joining {
-    let gain = Estimate::of_all(paired, study.design, joined.tries * alone.tries);
+    let tries = joined.tries * alone.tries;
+    let gain = Estimate::of_all(paired, study.design, tries).at_least(study.worth.least(&study.metric, value(alone)));
     let places: BTreeSet<usize> = paired.cells.keys().map(|(_, client)| *client).collect();
     let places: Vec<usize> = if study.design.same_clients() { places.into_iter().collect() } else { vec![] };
-    let gains: Vec<Estimate> =
-        places.iter().map(|&client| Estimate::of_client(paired, client, study.design, joined.tries * alone.tries)).collect();
+    let of = |way: &Chosen<'_>, place: usize| {
+        let mine = way.cells.iter().filter(|((_, client), _)| *client == place);
+        mean(&mine.map(|(_, (_, score))| score.test).collect::<Vec<_>>())
+    };
+    let gain_of = |&client: &usize| {
+        let least = study.worth.least(&study.metric, of(alone, client));
+        Estimate::of_client(paired, client, study.design, tries).at_least(least)
+    };
+    let gains: Vec<Estimate> = places.iter().map(gain_of).collect();
     // Clients without an interval are no tests.
     let tested: Vec<usize> = (0..gains.len()).filter(|&k| gains[k].p.is_some()).collect();
     let adjusted = benjamini_hochberg(&tested.iter().filter_map(|&k| gains[k].p).collect::<Vec<_>>());
@@ -297,10 +310,6 @@ fn join(study: &Study, joined: &Chosen<'_>, alone: &Chosen<'_>, paired: &Paired)
     let pooled = partially_pooled(&gains);
     let mut clients = vec![];
     for (k, (&place, gain)) in places.iter().zip(&gains).enumerate() {
-        let of = |way: &Chosen<'_>| {
-            let mine = way.cells.iter().filter(|((_, client), _)| *client == place);
-            mean(&mine.map(|(_, (_, score))| score.test).collect::<Vec<_>>())
-        };
         let choices = joined.cells.iter().filter(|((_, client), _)| *client == place).map(|(_, (c, _))| *c);
         let with = picked(study, choices.clone());
         let label = with.into_iter().next().map(|picked| picked.label).unwrap_or_default();
@@ -315,8 +324,8 @@ fn join(study: &Study, joined: &Chosen<'_>, alone: &Chosen<'_>, paired: &Paired)
                 _ => Advice::Unclear,
             },
             with: label,
-            alone: of(alone),
-            joined: of(joined),
+            alone: of(alone, place),
+            joined: of(joined, place),
             gain: gain.clone(),
             adjusted_p,
             pooled: pooled.as_ref().map(|all| all[k].clone()),

@@ -19,6 +19,8 @@ pub struct Estimate {
     /// Why there is no interval, where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<Missing>,
+    /// The smallest difference that matters: a smaller mean has no sign.
+    pub least: f64,
     /// The squared standard error and its degrees of freedom, for those who pool.
     #[serde(skip)]
     pub error: Option<(f64, f64)>,
@@ -101,7 +103,7 @@ impl Estimate {
         match Discordance::of(rows, MISS / tries) {
             None => Self::without(centre, Missing::TooFewRows),
             Some(Discordance { mean, interval, p }) => {
-                Self { mean, interval: Some(interval), p: Some((p * tries).min(1.0)), missing: None, error: None }
+                Self { mean, interval: Some(interval), p: Some((p * tries).min(1.0)), missing: None, least: 0.0, error: None }
             }
         }
     }
@@ -113,28 +115,43 @@ impl Estimate {
         let law = StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| freedom > 0.0 && squared_error.is_finite());
         match law {
             Some(_) if mean == 0.0 && squared_error == 0.0 => {
-                Self { mean, interval: Some([0.0, 0.0]), p: Some(1.0), missing: None, error: Some((0.0, freedom)) }
+                Self { mean, interval: Some([0.0, 0.0]), p: Some(1.0), missing: None, least: 0.0, error: Some((0.0, freedom)) }
             }
             Some(law) if spread => {
                 let half = law.inverse_cdf(1.0 - MISS / 2.0) * squared_error.sqrt();
                 let p = 2.0 * law.cdf(-(mean / squared_error.sqrt()).abs());
-                Self { mean, interval: Some([mean - half, mean + half]), p: Some(p), missing: None, error: Some((squared_error, freedom)) }
+                let error = Some((squared_error, freedom));
+                Self { mean, interval: Some([mean - half, mean + half]), p: Some(p), missing: None, least: 0.0, error }
             }
             _ => Self::without(mean, Missing::NoSpread),
         }
     }
 
     fn without(mean: f64, missing: Missing) -> Self {
-        Self { mean, interval: None, p: None, missing: Some(missing), error: None }
+        Self { mean, interval: None, p: None, missing: Some(missing), least: 0.0, error: None }
     }
 
-    /// 1 or −1 if the interval lies on one side of zero and the test agrees, else 0.
+    /// The same, with the smallest difference that matters.
+    #[must_use]
+    pub fn at_least(self, least: f64) -> Self {
+        Self { least, ..self }
+    }
+
+    /// Is a difference shown that is too small to matter?
+    pub fn is_too_small(&self) -> bool {
+        self.mean.abs() < self.least && self.interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0)
+    }
+
+    /// 1 or −1 if the interval lies on one side of zero, the test agrees and the difference matters, else 0.
     pub fn sign(&self) -> i32 {
         self.sign_with(self.p)
     }
 
     /// The same with another p, as many tests ask for.
     pub fn sign_with(&self, p: Option<f64>) -> i32 {
+        if self.mean.abs() < self.least {
+            return 0;
+        }
         match (self.interval, p) {
             (Some([low, _]), Some(p)) if low > 0.0 && p < MISS => 1,
             (Some([_, high]), Some(p)) if high < 0.0 && p < MISS => -1,

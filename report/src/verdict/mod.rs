@@ -24,6 +24,7 @@
 //!     problem: None,
 //!     metric: "test.loss".into(),
 //!     chosen_by: Some("validation.loss".into()),
+//!     worth: Default::default(),
 //!     design: Design::Resplit { test_per_train: 0.5, same_clients: true },
 //!     draws: 5,
 //!     clients: vec!["Basel".into(), "Zürich".into()],
@@ -46,6 +47,7 @@ mod paired;
 mod pooling;
 mod study;
 mod words;
+mod worth;
 
 pub use answer::{Advice, ClientVerdict, Contest, Excluded, Joining, Picked, Verdict, WayResult, judge};
 pub use choice::Choice;
@@ -56,6 +58,7 @@ pub use paired::{Paired, Rows};
 pub use pooling::partially_pooled;
 pub use study::{Contender, Design, Score, Study};
 pub(crate) use words::gain;
+pub use worth::Worth;
 
 use motet_records::Records;
 

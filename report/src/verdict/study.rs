@@ -1,5 +1,6 @@
 //! The evidence in plain numbers.
 
+use super::worth::Worth;
 use serde::Serialize;
 
 /// What a verdict rests on: every contender's values, draw by draw and client by client.
@@ -11,6 +12,8 @@ pub struct Study {
     pub metric: String,
     /// What settings were chosen by, on validation data, where there is any: `validation.loss`.
     pub chosen_by: Option<String>,
+    /// The smallest difference that matters.
+    pub worth: Worth,
     /// How the draws belong together.
     pub design: Design,
     /// How many draws there are: seeds of independent problems, or splits of one data set.

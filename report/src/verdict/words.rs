@@ -114,6 +114,9 @@ impl Verdict {
                 " With so few draws, intervals of very skew differences cover less than 95 % (89 % in the worst case that was tried).",
             );
         }
+        if self.worth.share() > 0.0 {
+            words.push_str(&format!(" A difference counts from {} % of the error on.", number::short(100.0 * self.worth.share())));
+        }
         if self.joining.as_ref().is_some_and(|joining| joining.clients.len() > 1) {
             words.push_str(
                 " Many clients are many tests: advice to single clients keeps the false discovery rate at 5 % (Benjamini and Hochberg).",

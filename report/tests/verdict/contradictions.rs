@@ -125,6 +125,8 @@ proptest! {
                 for other in &verdict.ways[1..] {
                     let behind = other.behind.as_ref().unwrap();
                     prop_assert!(behind.interval.unwrap()[0] > 0.0 && behind.p.unwrap() < 0.05);
+                    let least = 0.01 * if verdict.metric == "test.accuracy" { 1.0 - other.value } else { other.value.abs() };
+                    prop_assert!(behind.mean >= least * (1.0 - 1e-9), "{} wins by {}, less than {least}", way, behind.mean);
                 }
                 prop_assert!(!verdict.excluded.iter().any(|out| out.who == *way));
             }
@@ -151,6 +153,8 @@ proptest! {
                 prop_assert!(client.adjusted_p.is_none() || client.adjusted_p >= client.gain.p);
                 if sign != 0 {
                     let [low, high] = client.gain.interval.unwrap();
+                    let error = if verdict.metric == "test.accuracy" { 1.0 - client.alone } else { client.alone.abs() };
+                    prop_assert!(client.gain.mean.abs() >= 0.01 * error * (1.0 - 1e-9), "a difference that does not matter");
                     prop_assert!(low * high > 0.0 && (client.gain.mean > 0.0) == (sign > 0));
                 }
             }

@@ -1,6 +1,6 @@
 //! Which treatment the records get, and what is said where evidence is missing.
 
-use motet_report::verdict::{Advice, Choice, Contender, Contest, Design, Missing, Score, Study, judge};
+use motet_report::verdict::{Advice, Choice, Contender, Contest, Design, Missing, Score, Study, Worth, judge};
 
 fn score(draw: usize, client: usize, validation: Option<f64>, test: f64) -> Score {
     Score { draw, client, validation, test, right: None }
@@ -161,4 +161,27 @@ fn who_was_fitted_on_validation_data_is_not_chosen_by_them() {
     let verdict = judge(&study(DRAWS, 4, all));
     assert!(verdict.ways_by_test && verdict.grounds().contains("fitted on validation data"));
     assert_eq!(verdict.joining.unwrap().clients[0].with, "fedavg");
+}
+
+#[test]
+fn a_difference_that_is_sure_and_too_small_is_no_verdict() {
+    let design = Design::Independent { same_clients: true };
+    let way = |name: &str, alone: bool, loss: f64| {
+        let score = |draw: usize| {
+            let test = loss + if alone { 0.0 } else { 1e-6 * draw as f64 };
+            Score { draw, client: 0, validation: Some(test), test, right: None }
+        };
+        Contender { label: name.into(), way: name.into(), alone, scores: (0..5).map(score).collect(), ..Contender::default() }
+    };
+    let asked = |gain: f64, worth: f64| {
+        let all = vec![way("own models", true, 0.5), way("fedavg", false, 0.5 - gain)];
+        let verdict = judge(&Study { worth: Worth::new(worth).unwrap(), ..study(design, 5, all) });
+        let joining = verdict.joining.clone().unwrap();
+        (verdict.winner().map(str::to_owned), joining.advice, joining.clients[0].advice)
+    };
+    let fedavg = || (Some("fedavg".to_owned()), Advice::Join, Advice::Join);
+    assert_eq!(asked(0.004, 0.01), (None, Advice::Unclear, Advice::Unclear), "less than one error in a hundred");
+    assert_eq!((asked(0.006, 0.01), asked(0.004, 0.0)), (fedavg(), fedavg()));
+    assert_eq!(asked(-0.004, 0.01), (None, Advice::Unclear, Advice::Unclear));
+    assert_eq!(Worth::new(-0.1).or(Worth::new(1.1)).or(Worth::new(f64::NAN)), None);
 }
