@@ -355,7 +355,10 @@ impl Made {
     fn words(&mut self, name: String, column: &[Option<String>], file: &str, most: usize) -> Result<(), ProblemError> {
         let different: BTreeSet<&str> = column.iter().flatten().map(String::as_str).collect();
         if different.len() > most {
-            let what = format!("{} different words, more than most_categories = {most}; leave the column out (`drop`, or --drop on the command line)", different.len());
+            let what = format!(
+                "{} different words, more than most_categories = {most}; leave the column out (`drop`, or --drop on the command line)",
+                different.len()
+            );
             return Err(ProblemError::Odd { file: file.into(), place: format!("column `{name}`"), what });
         }
         let flags = |word: &str| column.iter().map(|field| f64::from(u8::from(field.as_deref() == Some(word)))).collect();
