@@ -95,7 +95,8 @@ impl Pool {
         let list = Arc::new(List { threads: self.threads, count: count - done, next: AtomicUsize::new(0), pieces });
         self.together(count, Arc::clone(&list) as Arc<List<dyn Pieces>>, &mut |k| {
             let result = list.pieces.cells[k].take()?;
-            Some(each(done + k, result.unwrap_or_else(|panic| resume_unwind(panic))))
+            each(done + k, result.unwrap_or_else(|panic| resume_unwind(panic)));
+            Some(())
         });
     }
 
