@@ -25,6 +25,7 @@ mod pages {
     struct Readme;
 }
 
+mod allocator;
 mod interrupt;
 mod job;
 mod progress;
@@ -46,10 +47,10 @@ use verb::{
 #[derive(Parser)]
 #[command(name = "motet", version, after_help = "Start with:  motet demo")]
 struct Cli {
-    /// For people or for programs
+    /// Write results for people or for programs
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Say only results and errors
+    /// Print only results and errors
     #[arg(long, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -85,7 +86,11 @@ enum Verb {
 /// }
 /// ```
 pub fn main_with(catalogue: Catalogue) -> ExitCode {
-    ExitCode::from(code(run(&Cli::parse(), &catalogue)))
+    let cli = Cli::try_parse().unwrap_or_else(|usage| {
+        job::leave_the_word_to_rank_0(usage.exit_code());
+        usage.exit()
+    });
+    ExitCode::from(code(run(&cli, &catalogue)))
 }
 
 /// The same with other words than those of the command line, the first of which is the program's name; gives the exit code
@@ -102,19 +107,25 @@ pub fn main_of<I: IntoIterator<Item = S>, S: Into<OsString> + Clone>(catalogue: 
 }
 
 fn run(cli: &Cli, catalogue: &Catalogue) -> Result<bool, Error> {
-    let job = Job::join();
+    let job = Job::join()?;
     let console = Console { format: cli.format, quiet: cli.quiet, catalogue, job: job.as_ref() };
     let Some(job) = &job else { return execute(&cli.verb, console) };
-    if !job.leads() {
-        return match &cli.verb {
-            Verb::Run(args) => args.serve(job, console),
-            // Other commands are rank 0's alone.
-            _ => job.serve(None),
-        };
+    match &cli.verb {
+        Verb::Run(args) if !job.leads() => args.serve(job, console),
+        Verb::Bench(args) if args.needs_ranks() && !job.leads() => args.ranks(console),
+        Verb::Run(_) => {
+            let done = execute(&cli.verb, console);
+            job.over();
+            done
+        }
+        Verb::Bench(args) if args.needs_ranks() => execute(&cli.verb, console),
+        // Other commands are rank 0's alone.
+        _ if !job.leads() => job.serve(None),
+        _ => {
+            job.over();
+            execute(&cli.verb, Console { job: None, ..console })
+        }
     }
-    let done = execute(&cli.verb, console);
-    job.over();
-    done
 }
 
 fn execute(verb: &Verb, console: Console<'_>) -> Result<bool, Error> {

@@ -28,6 +28,28 @@ fn contains_all(said: &str, parts: &[&str]) {
     }
 }
 
+/// Ranks of a program that knows nothing of ranks would each do everything, into one folder.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn ranks_of_a_program_without_mpi_are_refused_and_only_the_first_says_so() {
+    let stage = Stage::new();
+    stage.write("e.toml", SMALL);
+    let started = |rank: &str, args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_motet"));
+        command.args(args).current_dir(stage.path()).env("OMPI_COMM_WORLD_SIZE", "3").env("OMPI_COMM_WORLD_RANK", rank);
+        let output = command.output().expect("the binary runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = started("0", &["run", "e.toml", "--out", "out"]);
+    assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");
+    contains_all(&said, &["3 ranks were started", "without the feature `mpi`", "--features mpi"]);
+    assert_eq!(started("2", &["run", "e.toml", "--out", "out"]), (Some(2), String::new()));
+    // A line that is misspelt is told once, too.
+    assert!(started("0", &["run", "e.toml", "--ot", "out"]).1.contains("--ot"));
+    assert_eq!(started("1", &["run", "e.toml", "--ot", "out"]), (Some(2), String::new()));
+    assert!(!stage.path().join("out").exists());
+}
+
 /// SMALL on a LIBSVM file.
 fn on_file(path: &str, clients: u32) -> String {
     let source = SMALL.find("source").expect("a source");
@@ -41,6 +63,25 @@ fn on_file(path: &str, clients: u32) -> String {
 #[test]
 fn a_missing_experiment_file() {
     contains_all(&refused(&Stage::new(), &["run", "nowhere.toml"]), &["nowhere.toml", "No such file"]);
+}
+
+#[test]
+fn a_cluster_that_cannot_be() {
+    let stage = Stage::new();
+    stage.write("e.toml", SMALL);
+    let ask = |more: &[&str]| refused(&stage, &[&["check", "e.toml", "--ranks", "2"], more].concat());
+    contains_all(&ask(&["--nodes", "3"]), &["--nodes 3", "2 ranks"]);
+    contains_all(&ask(&["--network", "nowhere.json"]), &["nowhere.json"]);
+    let network = |latency: &str, message: &str| {
+        format!(r#"{{"ranks": 2, "latency": {latency}, "bandwidth": 1e9, "message": [{message}], "broadcast": [], "all_to_all": []}}"#)
+    };
+    let twice = r#"{"bytes": 8, "seconds": 1}, {"bytes": 8, "seconds": 1}"#;
+    for text in ["", "{}", "[]", &network("-1", ""), &network("1e999", ""), &network("1e-6", twice), &network("1e-6", r#"{"bytes": 8}"#)] {
+        stage.write("network.json", text);
+        contains_all(&ask(&["--network", "network.json"]), &["network.json", "is not what `motet bench mpi` prints"]);
+    }
+    // Nobody is there to send messages to.
+    contains_all(&refused(&stage, &["bench", "mpi"]), &["at least two ranks"]);
 }
 
 #[test]
@@ -199,6 +240,8 @@ fn pipes_and_devices_are_named_and_not_waited_for() {
         &["data", "show", "pipe.csv"],
         &["predict", "pipe.csv", "rows.csv"],
         &["run", "--resume", "pipe.csv"],
+        &["join", "pipe.csv"],
+        &["join", "rows.csv", "--cert", "pipe.csv", "--key", "pipe.csv"],
     ] {
         contains_all(&refused(&stage, args), &["pipe.csv"]);
     }

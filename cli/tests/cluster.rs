@@ -4,6 +4,7 @@
 mod stage;
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -46,6 +47,88 @@ eta      = 0.1
 sampling = { clients = 3 }
 "#;
 
+/// A grid, trials in two rungs, clients that pick their own α and runs that begin with what they picked.
+const GRID: &str = r#"
+name  = "grid"
+seeds = [1, 2]
+
+[problem]
+source  = { kind = "synthetic", clients = 6, features = 10, examples = 30, heterogeneity = 1.0 }
+holdout = { validation = 0.2, test = 0.2 }
+model   = { kind = "logistic", l2 = 0.1 }
+
+[run]
+rounds     = 12
+checkpoint = { rounds = 4 }
+tune       = { step = [0.01, 0.03, 0.1, 0.3, 0.5, 1.0], by = "validation.loss", rounds = 3, halving = 2 }
+
+[[method]]
+kind  = "flix"
+alpha = { grid = [1.0, 0.5] }
+
+[[method]]
+kind  = "fedavg"
+step  = 0.1
+batch = 5
+
+[[method]]
+kind  = "flix"
+alpha = { validation = { start = 0.5, retrain = true } }
+tune  = false
+"#;
+
+/// Those of two ranks or more do runs side by side, and what they leave is what one program leaves.
+#[test]
+fn runs_side_by_side_leave_the_records_of_one_program() {
+    let stage = Stage::new();
+    stage.write("grid.toml", GRID);
+    let alone = stage.motet(&["run", "grid.toml", "--out", "alone", "--quiet"]);
+    assert!(alone.status.success(), "{}", said(&alone));
+    let expected = traces(&stage, "alone");
+    let manifest = |out: &str| {
+        let text = fs::read_to_string(stage.path().join(out).join("manifest.json")).expect("a manifest");
+        let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("a manifest");
+        manifest.as_object_mut().expect("a manifest").remove("started");
+        manifest
+    };
+    for ranks in [2, 4] {
+        let out = format!("on-{ranks}");
+        let output = mpirun(&stage, ranks, &["run", "grid.toml", "--out", &out]).output().expect("mpirun is installed");
+        assert!(output.status.success(), "{ranks} ranks: {}", said(&output));
+        assert!(traces(&stage, &out) == expected, "{ranks} ranks leave other records than one program");
+        assert_eq!(manifest(&out), manifest("alone"));
+        assert!(!stage.path().join(&out).join("resume").exists());
+    }
+}
+
+#[test]
+fn runs_side_by_side_go_on_where_they_were_killed() {
+    let stage = Stage::new();
+    let long = GRID.replace("rounds     = 12", "rounds     = 2000").replace("= { rounds = 4 }", "= { rounds = 20 }");
+    stage.write("grid.toml", &long);
+    assert!(stage.motet(&["run", "grid.toml", "--out", "alone", "--quiet"]).status.success());
+    let alone = traces(&stage, "alone");
+    for (began, victim, goes_on) in [(3, "2", 2), (4, "1", 0)] {
+        let out = format!("cut-{began}");
+        let mut job = mpirun(&stage, began, &["run", "grid.toml", "--out", &out]);
+        let job = job.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("mpirun is installed");
+        let kept = stage.path().join(&out).join("resume");
+        // Another rank than the first has kept a round; which run it was depends on when somebody looks.
+        wait_for(|| (1..20).any(|run| checkpoints(&kept.join(format!("aside-{run}/resume/run")))));
+        kill(job.id(), victim);
+        let output = job.wait_with_output().expect("mpirun ends");
+        assert!(!output.status.success());
+        assert!(said(&output).contains(&format!("go on with motet run --resume {out}")), "{}", said(&output));
+        let resume = ["run", "--resume", &out];
+        let output = match goes_on {
+            0 => stage.motet(&[&resume[..], &["--quiet"]].concat()),
+            ranks => mpirun(&stage, ranks, &resume).output().expect("mpirun is installed"),
+        };
+        assert!(output.status.success(), "{}", said(&output));
+        assert!(traces(&stage, &out) == alone, "begun on {began} ranks, gone on with {goes_on}");
+    }
+}
+
 fn mpirun(stage: &Stage, ranks: usize, args: &[&str]) -> Command {
     let mut command = Command::new("mpirun");
     // Whoever tests may be root, and has fewer cores than ranks.
@@ -70,7 +153,7 @@ fn traces(stage: &Stage, out: &str) -> (Vec<serde_json::Value>, Vec<String>, Vec
     let summary: serde_json::Value = serde_json::from_str(&read("summary.json")).expect("a summary");
     let digest = |run: &serde_json::Value| format!("{} {} {}", run["digest"], run["bits"], run["gradients"]);
     let rows = read("rows.jsonl").lines().chain(read("clients.jsonl").lines()).map(line).collect();
-    let mut models: Vec<_> = fs::read_dir(folder.join("models")).expect("models").map(|entry| entry.expect("a file").path()).collect();
+    let mut models: Vec<_> = fs::read_dir(folder.join("models")).into_iter().flatten().map(|entry| entry.expect("a file").path()).collect();
     models.sort();
     let models = models.iter().map(|file| fs::read(file).expect("a file of models")).collect();
     (rows, summary["runs"].as_array().expect("runs").iter().map(digest).collect(), models)
@@ -105,11 +188,10 @@ fn a_rank_that_dies_ends_the_job_and_it_goes_on_with_others() {
         let out = format!("cut-{began}");
         let mut job = mpirun(&stage, began, &["run", "several.toml", "--out", &out]);
         let job = job.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("mpirun is installed");
-        let kept = stage.path().join(&out).join("resume/run");
-        wait_for(|| {
-            fs::read_dir(&kept)
-                .is_ok_and(|mut files| files.any(|f| f.is_ok_and(|f| f.path().extension().is_some_and(|e| e == "checkpoint"))))
-        });
+        // Runs that are done side by side have theirs each in a folder of its own.
+        let resume = stage.path().join(&out).join("resume");
+        let kept: Vec<_> = (0..8).map(|run| resume.join(format!("aside-{run}/resume/run"))).chain([resume.join("run")]).collect();
+        wait_for(|| kept.iter().any(|folder| checkpoints(folder)));
         kill(job.id(), victim);
         let output = job.wait_with_output().expect("mpirun ends");
         assert!(!output.status.success());
@@ -138,6 +220,57 @@ fn what_is_wrong_is_said_once() {
     let output = mpirun(&stage, 2, &["list", "methods"]).output().expect("mpirun is installed");
     assert!(output.status.success(), "{}", said(&output));
     assert_eq!(String::from_utf8_lossy(&output.stdout).matches("scafflix ").count(), 1);
+    let output = mpirun(&stage, 2, &["demo", "--out", "demo"]).output().expect("mpirun is installed");
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(stage.path().join("demo/summary.json").exists());
+    // So is a line that is misspelt.
+    let output = mpirun(&stage, 3, &["run", "several.toml", "--ot", "wrong"]).output().expect("mpirun is installed");
+    assert_eq!((output.status.code(), said(&output).matches("unexpected argument").count()), (Some(2), 1), "{}", said(&output));
+}
+
+/// Data are read by the first rank of a machine, held once, and give the records of one program.
+#[test]
+fn ranks_of_one_machine_share_their_data() {
+    let stage = Stage::new();
+    let number = |row: usize, k: usize| ((row * 37 + k * 101) % 997) as f64 / 997.0;
+    let line = |row: usize| (0..20).map(|k| number(row, k).to_string()).collect::<Vec<_>>().join(",") + &format!(",p{}\n", row % 9);
+    let header = (0..20).map(|k| format!("f{k},")).collect::<String>() + "who\n";
+    stage.write("big.csv", &(header + &(0..12_000).map(line).collect::<String>()));
+    let text = r#"
+name  = "big"
+seeds = [1]
+[problem]
+source  = { kind = "table", path = "big.csv", client = "who", target = "f0" }
+holdout = { test = 0.2 }
+model   = { kind = "ridge" }
+[run]
+rounds = 5
+[[method]]
+kind  = "flix"
+alpha = 0.5
+step  = 0.01
+"#;
+    stage.write("big.toml", text);
+    assert!(stage.motet(&["run", "big.toml", "--out", "alone", "--quiet"]).status.success());
+    // Only the first rank has the table.
+    let elsewhere = stage.path().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("a folder");
+    fs::write(elsewhere.join("big.toml"), text).expect("a file");
+    let out = stage.path().join("on-3").display().to_string();
+    let mut command = Command::new("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe"]).current_dir(stage.path());
+    for (ranks, folder, then) in [("1", stage.path(), &[":"][..]), ("2", &elsewhere, &[])] {
+        command.args(["-n", ranks, "--wdir"]).arg(folder).arg(env!("CARGO_BIN_EXE_motet"));
+        command.args(["run", "big.toml", "--quiet", "--out", &out]).args(then);
+    }
+    let output = command.output().expect("mpirun is installed");
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(traces(&stage, "on-3") == traces(&stage, "alone"));
+}
+
+fn checkpoints(folder: &Path) -> bool {
+    let is_one = |file: &Path| file.extension().is_some_and(|ending| ending == "checkpoint");
+    fs::read_dir(folder).is_ok_and(|mut files| files.any(|file| file.is_ok_and(|file| is_one(&file.path()))))
 }
 
 fn wait_for(mut holds: impl FnMut() -> bool) {

@@ -99,6 +99,28 @@ fn a_report_can_be_rendered_again_and_several_compared() {
 }
 
 #[test]
+fn check_predicts_a_round_on_a_cluster() {
+    let stage = Stage::new();
+    stage.write("small.toml", SMALL);
+    // A way of 10 ms and 1 kB a second: six replies of 53 bytes, half of which are on the other node.
+    stage.write("network.json", r#"{"ranks": 0, "latency": 0.01, "bandwidth": 1000, "message": [], "broadcast": [], "all_to_all": []}"#);
+    let check = stage.json(&["check", "small.toml", "--threads", "1", "--ranks", "2", "--nodes", "2", "--network", "network.json"]);
+    let [layout, spread] = [0, 1].map(|part| &check["methods"][1]["spread"][part]);
+    assert_eq!((layout["ranks"].as_u64(), layout["nodes"].as_u64(), layout["threads"].as_u64()), (Some(2), Some(2), Some(1)));
+    let number = |name: &str| spread[name].as_f64().unwrap();
+    assert!((number("up") - (0.01 + 3.0 * 53.0 / 1000.0)).abs() < 1e-9, "{spread}");
+    assert!(number("down") > 0.01 + 6.0 * 21.0 / 1000.0 && number("clients") > 0.0, "{spread}");
+    assert!((number("seconds_per_round") - number("up") - number("down") - number("clients")).abs() < 1e-9, "{spread}");
+    let alone = stage.json(&["check", "small.toml", "--threads", "1", "--ranks", "1"]);
+    assert_eq!(
+        (alone["methods"][1]["spread"][1]["up"].as_f64(), alone["methods"][1]["spread"][1]["down"].as_f64()),
+        (Some(0.0), Some(0.0))
+    );
+    let text = stage.motet(&["check", "small.toml", "--ranks", "64", "--nodes", "8"]);
+    assert!(String::from_utf8_lossy(&text.stdout).contains("on 64 ranks"), "{text:?}");
+}
+
+#[test]
 fn check_resolves_predicts_and_estimates() {
     let stage = Stage::new();
     stage.write("small.toml", SMALL);

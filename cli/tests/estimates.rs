@@ -67,6 +67,9 @@ fn noise_is_that_of_batches_without_replacement() {
     assert_eq!(all, [0.0; 4], "a batch of everything has no noise");
     // σ²/b · (m − b)/(m − 1) with m = 6: 1 against 2/5.
     assert!(one.iter().zip(&two).all(|(a, b)| *b > 0.0 && (a / b - 2.5).abs() < 1e-9), "{one:?} {two:?}");
+    // By another program, in numpy: the optima and the spread of six gradients at T(z).
+    let elsewhere = [0.06724048128668922, 0.2653273955271406, 0.10615582353249405, 0.23508838980148483];
+    assert!(two.iter().zip(elsewhere).all(|(ours, theirs)| (ours - theirs).abs() < 1e-12), "{two:?}");
 }
 
 #[test]
@@ -85,6 +88,43 @@ fn spreads_of_quadratics_are_the_specification_s() {
 }
 
 #[test]
+fn what_is_learnt_in_rounds_is_checked_and_run() {
+    let methods = format!(
+        "kind = \"flix\"\nlabel = \"shares\"\nstart = \"one-shot\"\n{SOLVE}\nalpha = {{ estimate = {{ eps = 1e-3, online = true }} }}\n\
+         [[method]]\nkind = \"local-update\"\nlocal_steps = 2\nserver_step = 0.1\nstep = {{ estimate = {{ accuracy = 0.1, online = true }} }}\n\
+         [[method]]\nkind = \"local\"\n{SOLVE}"
+    );
+    let stage = Stage::new();
+    stage.write("e.toml", &lrs(&methods).replace("rounds = 2\n", "rounds = 40\n"));
+    let checked = stage.json(&["check", "e.toml"]);
+    // The experiment is shown as it was written, and beside it what local solves give before the first round.
+    assert_eq!(checked["experiment"]["method"][0]["alpha"]["estimate"]["online"], true, "{checked}");
+    assert_eq!(checked["experiment"]["method"][1]["step"]["estimate"]["accuracy"], 0.1);
+    assert!(checked["methods"][0]["estimated"]["online"] == true && numbers(&checked["methods"][0]["estimated"]["alpha"]).len() == 4);
+    let before = numbers(&checked["methods"][1]["estimated"]["local_updates"]);
+
+    let whole = stage.json(&["run", "e.toml", "--out", "whole"]);
+    let loss = |run: usize| whole["runs"][run]["final"]["loss"].as_f64().expect("a loss");
+    let cost = loss(0) - loss(2);
+    assert!((0.5e-3..=1e-3 + 1e-12).contains(&cost), "mixing costs {cost:e} of 1e-3");
+    assert!(whole["runs"][0]["final"].get("gap").is_none(), "shares that change leave no F* to measure from");
+    let rows = std::fs::read_to_string(stage.path().join("whole/rows.jsonl")).expect("rows");
+    let noted = |name: &str| -> Vec<f64> {
+        let rows = rows.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        rows.filter_map(|row| row["notes"][name].as_f64()).collect()
+    };
+    let (sigma, gamma) = (noted("sigma_c"), noted("gamma"));
+    assert!(sigma.last().is_some_and(|last| *last >= before[0]), "{sigma:?} bounds {}", before[0]);
+    assert!(gamma.windows(2).all(|pair| pair[1] >= pair[0]) && gamma.last().is_some_and(|last| *last > 0.0 && *last <= before[2]));
+
+    // The same bits on two threads; that a run which was cut goes on to them is the conformance suite's.
+    let again = stage.json(&["run", "e.toml", "--out", "other", "--threads", "2"]);
+    for k in 0..3 {
+        assert_eq!(again["runs"][k]["digest"], whole["runs"][k]["digest"]);
+    }
+}
+
+#[test]
 fn an_estimate_that_cannot_be_made_is_refused_in_one_line() {
     for (method, words) in [
         ("kind = \"flix\"\nalpha = \"estimate\"", vec!["method[1].alpha", "needs to know for what", "eps"]),
@@ -95,6 +135,23 @@ fn an_estimate_that_cannot_be_made_is_refused_in_one_line() {
         ),
         ("kind = \"scafflix\"\nalpha = 0.5\ntarget = { eps = 0.02, noise = \"estimate\" }", vec!["method[1]", "needs a batch"]),
         ("kind = \"local-update\"\nsteps = 2\neta = 0.1\ngamma = \"estimate\"", vec!["method[1].step", "accuracy"]),
+        (
+            "kind = \"scafflix\"\nalpha = { estimate = { eps = 1e-3, online = true } }",
+            vec!["method[1].alpha.estimate.online", "scafflix does not learn alpha in rounds", "leave online out"],
+        ),
+        (
+            "kind = \"fedavg\"\nstep = { estimate = { accuracy = 0.1, online = true } }",
+            vec!["method[1].step.estimate.online", "fedavg does not learn step in rounds"],
+        ),
+        (
+            "kind = \"flix\"\nalpha = { estimate = { eps = 1e-3, online = true, rounds = 3 } }",
+            vec!["method[1].alpha.estimate.rounds", "in every round"],
+        ),
+        ("kind = \"flix-sgd\"\nalpha = { estimate = { eps = 1e-3, online = true } }", vec!["method[1]", "step as a number"]),
+        (
+            "kind = \"local-update\"\nserver_step = 0.1\nsampling = { clients = 2 }\nstep = { estimate = { accuracy = 0.1, online = true } }",
+            vec!["method[1]", "everyone"],
+        ),
     ] {
         let stage = Stage::new();
         stage.write("e.toml", &lrs(method));

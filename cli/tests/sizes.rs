@@ -200,6 +200,6 @@ fn a_check_waits_for_no_local_solve_without_an_end() {
         let output = limited(&stage, &["check", "e.toml", "--threads", "1"]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{said}");
-        contains_all(&String::from_utf8_lossy(&output.stdout), &["local solves: not one was made in 5 s", says]);
+        contains_all(&String::from_utf8_lossy(&output.stdout), &["local solves: none was finished in 5 s", says]);
     }
 }

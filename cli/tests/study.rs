@@ -197,6 +197,7 @@ fn a_study_ends_in_the_bits_of_the_simulation_and_models_stay_where_they_are_mad
     succeeded(&predicted);
     assert_eq!(String::from_utf8_lossy(&predicted.stdout).lines().count(), 61, "a header and sixty rows");
     assert!(only_shared(&hall.path("served")), "the coordinator has no personal model");
+    assert!(!hall.path("served/serve/spool").exists(), "the coordinator has no single replies");
     assert!(!home.join("runs").join("anything").exists() && fs::read_dir(home.join("runs")).is_ok_and(|runs| runs.count() <= 1));
 }
 
@@ -263,10 +264,15 @@ fn what_does_not_fit_is_said_before_anything_is_sent() {
     lines[3] = lines[3].rsplit_once(',').expect("it has columns").0.to_owned() + ",maybe";
     fs::write(hall.path("other.csv"), lines.join("\n")).expect("it can be written");
     refused(&join("other.csv"), "line 4: `maybe` of column `target` is none of the classes `0`, `1`");
-    assert!(!hall.path("a/sent.log").exists(), "nothing was sent");
+    let log = fs::read_to_string(hall.path("a/sent.log")).expect("it was written");
+    assert_eq!(log.lines().count(), 1, "nothing that depends on the table was sent: {log}");
+    assert!(log.contains(" enrolment: the token of the invitation, and a certificate request of "), "{log}");
     let output = hall.motet(&["join", &invitation, "--data", &format!("tables/clients/{name}.csv"), "--dir", "a", "--quiet"]);
     refused(&output, "nothing was agreed to");
 
+    for order in [&["status", "x"][..], &["revoke", "x", "a"], &["stop", "x"]] {
+        refused(&hall.motet(&[&["study"], order].concat()), "x: there is no study in this folder");
+    }
     let without = STUDY.replace("name  = \"wards\"", "name = \"without\"");
     fs::write(hall.path("without.toml"), without).expect("it can be written");
     refused(&hall.motet(&["serve", "without.toml", "--invite", "a", "--out", "x"]), "motet data schema TABLE");
@@ -325,4 +331,36 @@ fn a_damaged_checkpoint_costs_a_round_and_no_client_has_forgotten_what_it_names(
     ended(&mut coordinator);
     agents.iter_mut().for_each(ended);
     assert_eq!(hall.digests("served"), hall.digests("simulated"));
+}
+
+#[test]
+fn who_was_away_when_a_study_ended_is_told_so_when_it_comes_back() {
+    let only = &STUDY[STUDY.find("[[method]]\nkind = \"fedavg\"").expect("it is there")..];
+    let before = &STUDY[..STUDY.find("[[method]]").expect("it is there")];
+    let hall = Hall::new(&format!("{before}{only}").replace("rounds    = 25", "rounds    = 3\nquorum    = 0.8"));
+    let (listen, invite) = (format!("127.0.0.1:{}", hall.port), hall.names().join(","));
+    let args = ["serve", "tables/study.toml", "--listen", &listen, "--invite", &invite, "--out", "served", "--quiet", "--deadline", "2"];
+    let mut coordinator = Process(hall.command(&args).stderr(Stdio::null()).spawn().expect("motet starts"));
+    hall.invited("served");
+    let names = hall.names();
+    let mut agents = vec![hall.join("served", &names[0])];
+    wait_until(|| hall.path(&format!("agent-{}/runs", names[0])).exists());
+    // By then it has asked for something to do.
+    sleep(Duration::from_secs(2));
+    let signal = |which: &str, process: &Process| {
+        let sent = Command::new("kill").args([which, &process.0.id().to_string()]).status().expect("kill is there");
+        assert!(sent.success());
+    };
+    signal("-STOP", &agents[0]);
+    agents.extend(names[1..].iter().map(|name| hall.join("served", name)));
+    wait_until(|| hall.path("served/summary.json").exists());
+    sleep(Duration::from_millis(1500));
+    assert!(coordinator.0.try_wait().expect("it can be waited for").is_none(), "it waits for the one that does not know");
+    signal("-CONT", &agents[0]);
+    ended(&mut coordinator);
+    agents.iter_mut().for_each(ended);
+    let report = fs::read_to_string(hall.path("served/report.html")).expect("it was written");
+    assert!(report.contains("Who was there") && report.contains("Over the wire went"), "the page tells who was there");
+    let events = fs::read_to_string(hall.path("served/events.jsonl")).expect("it was written");
+    assert_eq!(events.matches("\"attended\"").count(), CLIENTS + 1, "{events}");
 }

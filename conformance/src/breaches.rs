@@ -24,7 +24,7 @@ const SEED: Seed = Seed(7);
 
 /// A way to spoil a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spoil {
+pub(crate) enum Spoil {
     /// The vector at this place of the reply: its length less one, none, its length plus one.
     Shorter(usize),
     Empty(usize),
@@ -61,8 +61,7 @@ impl Check for SurvivesBreaches {
             trial.run(method, &plan(trial), &mut listening)?;
             let kinds = seen.take();
             for (&kind, (reply, vectors)) in &kinds {
-                let each = [Spoil::Shorter, Spoil::Empty, Spoil::Longer, Spoil::OtherPrecision];
-                let inside = (0..*vectors).flat_map(|k| each.map(|how| how(k)));
+                let inside = (0..*vectors).flat_map(Spoil::vector);
                 let instead = other(reply, &kinds);
                 for how in inside.chain([Spoil::LeftOver, Spoil::CutShort]).chain(instead.is_some().then_some(Spoil::OtherKind)) {
                     for once in [true, false] {
@@ -170,8 +169,15 @@ impl<F, R: Message> Tampered<F, R> {
     }
 }
 
+impl Spoil {
+    /// The ways to spoil the vector at a place.
+    pub(crate) fn vector(place: usize) -> [Self; 4] {
+        [Self::Shorter, Self::Empty, Self::Longer, Self::OtherPrecision].map(|how| how(place))
+    }
+}
+
 /// What becomes of the vector at this place.
-fn changed(v: &Vector, how: Spoil, place: usize) -> Option<Vector> {
+pub(crate) fn changed(v: &Vector, how: Spoil, place: usize) -> Option<Vector> {
     let numbers = v.to_f64();
     let (at, changed) = match how {
         Spoil::Shorter(at) => (at, numbers[..numbers.len().saturating_sub(1)].to_vec()),

@@ -10,12 +10,12 @@ use motet_core::{
 };
 
 message! {
-    /// An ask that a [`Witness`] answers.
+    /// The ask that decorators are tried with; a [`Witness`] answers it.
     pub struct Knock {}
 }
 
 message! {
-    /// What it answers.
+    /// The reply to a [`Knock`].
     pub struct Knocked {
         /// The client's number.
         pub by: u32,

@@ -7,29 +7,34 @@ use motet_core::{ClientId, Outcome, Plan, Rhythm, Seed, Study, Vector};
 
 use crate::trial::Trial;
 
-/// Draws enough to see the rarest of the outcomes below, of probability 1/10, but for a chance of 1e-13.
+/// Draws enough to see the rarest of the outcomes below, of probability 1/16, but for a chance of 1e-8.
 const SEEDS: u64 = 300;
 
+/// Ways to draw of two clients, the probabilities of all that can come of each, the most frequent first, and what they are.
+const WAYS: [(&str, &str, &[f64]); 5] = [
+    ("one draw of chances 9 : 1", r#"{"importance":{"clients":1,"q":[9,1]}}"#, &[0.9, 0.1]),
+    // Twice the first, each once, twice the second.
+    ("two draws of chances 3 : 1", r#"{"importance":{"clients":2,"q":[3,1]}}"#, &[0.5625, 0.375, 0.0625]),
+    // Each once, twice the one or the other.
+    ("two draws with replacement", r#"{"replacement":2}"#, &[0.5, 0.25, 0.25]),
+    ("one of the two", r#"{"clients":1}"#, &[0.5, 0.5]),
+    ("a coin for each client", r#"{"bernoulli":0.5}"#, &[0.25, 0.25, 0.25, 0.25]),
+];
+
 /// Two clients, and every outcome of one round's draw with its probability: on average over the draws the shared model must be what
-/// a round with everyone makes of it. `drawn` are the method with one importance draw of chances 9 : 1, and with a coin of
-/// probability one half for each client.
-pub fn is_right_on_average<A: Study>(everyone: A, [importance, bernoulli]: [A; 2], trial: &Trial) -> Result<(), String> {
-    let whole = after_one_round(&Arc::new(everyone), trial, 1)?;
-    let mut one_or_the_other = outcomes(importance, trial)?;
-    if one_or_the_other.len() != 2 {
-        return Err(format!("one draw of two clients has {} outcomes", one_or_the_other.len()));
-    }
-    one_or_the_other.sort_by_key(|(_, seen)| std::cmp::Reverse(*seen)); // of 9 : 1, the frequent one is the first client's
-    let by_chance = 0.9 * one_or_the_other[0].0 + 0.1 * one_or_the_other[1].0;
-    let coins = outcomes(bernoulli, trial)?;
-    if coins.len() != 4 {
-        return Err(format!("two coins have {} outcomes", coins.len()));
-    }
-    let by_coins = coins.iter().map(|(x, _)| 0.25 * x).sum::<f64>();
-    for (how, mean) in [("importance", by_chance), ("bernoulli", by_coins)] {
-        // Both are sums of a few numbers below 10.
+/// a round with everyone makes of it. `drawing` is the method with these draws.
+pub fn is_right_on_average<A: Study>(drawing: impl Fn(&str) -> Result<A, String>, trial: &Trial) -> Result<(), String> {
+    let whole = after_one_round(&Arc::new(drawing(r#""everyone""#)?), trial, 1)?;
+    for (how, sampling, chances) in WAYS {
+        let mut seen = outcomes(drawing(sampling)?, trial)?;
+        if seen.len() != chances.len() {
+            return Err(format!("{how} has {} outcomes, not {}", seen.len(), chances.len()));
+        }
+        seen.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+        let mean = seen.iter().zip(chances).map(|((x, _), chance)| chance * x).sum::<f64>();
+        // Sums of a few numbers below 10.
         if (mean - whole).abs() > 1e-12 {
-            return Err(format!("with {how} draws a round ends at {mean} on average, with everyone at {whole}"));
+            return Err(format!("with {how} a round ends at {mean} on average, with everyone at {whole}"));
         }
     }
     Ok(())

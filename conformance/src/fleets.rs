@@ -1,4 +1,4 @@
-//! What must not depend on where clients run, where they sleep, and what the network loses.
+//! Results must not depend on where clients run, where their state is kept, or what the network loses.
 
 use std::sync::Arc;
 

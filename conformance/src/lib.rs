@@ -36,7 +36,7 @@ pub use fleets::{AskingTwiceIsAskingOnce, EqualOnAllFleets, SurvivesLoss};
 pub use header::{Uncited, uncited_lines};
 pub use late::LateAsksChangeNothing;
 pub use network::EqualOverTheNetwork;
-pub use ranks::{EqualOnAnyNumberOfRanks, a_rank_survives_nonsense};
+pub use ranks::{EqualOnAnyNumberOfRanks, RanksSurviveNonsense};
 pub use reads::reads_as_its_card_says;
 pub use reduced::SumsElsewhere;
 pub use resume::GoesOnFromEveryRound;
@@ -52,7 +52,7 @@ pub trait Check {
 /// A promise that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// On which problem.
+    /// The problem on which it was broken.
     pub trial: &'static str,
     /// What was seen.
     pub reason: String,

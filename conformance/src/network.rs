@@ -1,5 +1,6 @@
 //! The same bits between machines that die, over a network that loses.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,17 +9,22 @@ use std::thread;
 use std::time::Duration;
 
 use motet_core::{
-    Abort, Adding, AfterRound, Checkpointer, ClientId, Fleet, LastReplies, ModelShape, Outcome, Probe, Purpose, Received, Roster, Row,
+    Abort, Adding, AfterRound, Checkpointer, ClientId, Fleet, LastReplies, Message, Outcome, Probe, Purpose, Received, Roster, Row,
     RunState, Score, Seed, Slot, StoreError, Study, TrainError, Vector, Wave, Wire, sum_by_exchange, train_from, whole,
 };
-use motet_link::{Agent, Consent, Desk, Digest, FolderKeep, FolderSpool, HostWork, Limits, Next, Office, Remote};
+use motet_link::{
+    self as link, Agent, Consent, Desk, Digest, FolderKeep, FolderSpool, HostWork, Keep, Limits, Mark, Next, Office, Remote, Response,
+    TaskHead, Work,
+};
+use motet_runtime::Memory;
 
+use crate::breaches::{Spoil, changed};
 use crate::trial::Traces;
 use crate::{Check, Trial};
 
 /// Rows, ledger and final state of a run over the network are those of the run inline: each client is an agent of its own
 /// with its state on disk, calls and responses get lost, doubled and delayed, agents are killed at any moment and the
-/// coordinator in the middle of rounds, and everyone goes on from what is durable.
+/// coordinator in the middle of rounds, and everyone goes on from what is durable. Asks whose vectors are no models are declined.
 #[derive(Clone, Copy, Debug)]
 pub struct EqualOverTheNetwork;
 
@@ -37,7 +43,7 @@ impl Check for EqualOverTheNetwork {
 
 /// Replies of more than a few numbers go in pieces.
 fn limits() -> Limits {
-    Limits { piece: 200, ..Limits::default() }
+    Limits { whole: 200, piece: 200, ..Limits::default() }
 }
 
 fn run() -> Digest {
@@ -73,10 +79,11 @@ fn over_the_network<A: Study>(method: &Arc<A>, trial: &Trial) -> Result<Traces, 
 /// One agent after the other in the same folder, each until it is killed.
 fn live<A: Study>(method: &Arc<A>, trial: &Trial, client: ClientId, home: &Path, door: &Door, done: &AtomicBool) -> io::Result<()> {
     let mut dice = Seed(3).fixed(client, Purpose::Fault);
+    let mut asked = BTreeSet::new();
     while !done.load(Ordering::Relaxed) {
         let (keep, mark) = FolderKeep::open(home, client)?;
         let host = trial.host(method, keep.store(), SEED);
-        let work = HostWork::new(client, host, keep, Consent { scores: true, vectors: true });
+        let work = HostWork::new((client, trial.model()), host, keep, Consent { scores: true, vectors: true });
         let mut agent = Agent::start(work, run(), mark, dice.next_u64(), limits())?;
         let mut delayed = None;
         while !done.load(Ordering::Relaxed) && !dice.coin(0.01) {
@@ -93,6 +100,9 @@ fn live<A: Study>(method: &Arc<A>, trial: &Trial, client: ClientId, home: &Path,
             }
             let stale = if dice.coin(0.2) { delayed.take() } else { None };
             for response in [response].into_iter().chain(stale) {
+                if let Response::Task { head, whole: Some(ask) } = &response {
+                    strange_asks(method, trial, client, (head, &ask.as_bytes()), &mut asked)?;
+                }
                 match agent.hear(response)? {
                     Next::Now => {}
                     Next::Poll | Next::After(_) => thread::sleep(Duration::from_micros(100)),
@@ -104,12 +114,52 @@ fn live<A: Study>(method: &Arc<A>, trial: &Trial, client: ClientId, home: &Path,
     Ok(())
 }
 
+/// Nobody works on an ask, nor falls over it, that has a vector of another length or precision than models have. Each kind is tried once.
+fn strange_asks<A: Study>(
+    method: &Arc<A>,
+    trial: &Trial,
+    client: ClientId,
+    (head, ask): (&TaskHead, &[u8]),
+    asked: &mut BTreeSet<&'static str>,
+) -> io::Result<()> {
+    let read = || whole::<A::Ask>(ask).map_err(io::Error::other);
+    if head.is_probe || !asked.insert(read()?.kind()) {
+        return Ok(());
+    }
+    let host = trial.host(method, Arc::new(Memory::default()), SEED);
+    let mut work = HostWork::new((client, trial.model()), host, Forgetful, Consent::default());
+    let mut vectors = 0;
+    read()?.vectors(&mut |_| vectors += 1);
+    for how in (0..vectors).flat_map(Spoil::vector) {
+        let (mut strange, mut place, mut bytes) = (read()?, 0, vec![]);
+        strange.vectors(&mut |x| {
+            *x = changed(x, how, place).unwrap_or_else(|| x.clone());
+            place += 1;
+        });
+        strange.encode(&mut bytes);
+        let outcome = work.answer(&TaskHead { heard: None, floor: None, ..*head }, false, &bytes)?;
+        if !matches!(outcome, link::Outcome::Declined(_)) {
+            return Err(io::Error::other(format!("{how:?} in an ask {}: {outcome:?}", strange.kind())));
+        }
+    }
+    Ok(())
+}
+
+/// Keeps nothing.
+struct Forgetful;
+
+impl Keep for Forgetful {
+    fn commit(&mut self, _: Mark) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// One coordinator after the other, each from the last round that is durable.
 fn coordinate<A: Study>(method: &Arc<A>, trial: &Trial, spool: &Path, door: &Door) -> Result<Traces, String> {
     let mut dice = Seed(4).fixed(ClientId(0), Purpose::Fault);
     let (mut rows, mut saved): (Vec<Row>, Option<Vec<u8>>) = (vec![], None);
     let clients = trial.shards.len() as u32;
-    let model = ModelShape::of(&Vector::from(vec![0.0; trial.dim]));
+    let model = trial.model();
     for start in 1.. {
         let spool = Box::new(FolderSpool::open(spool).map_err(|e| e.to_string())?);
         let desk = Desk::new(run(), start, 0..clients, spool, limits(), Duration::ZERO);

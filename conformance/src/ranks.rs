@@ -31,17 +31,20 @@ impl Check for EqualOnAnyNumberOfRanks {
         if reference.outcome != Outcome::Finished.to_string() {
             return Err(format!("the reference run {}", reference.outcome));
         }
-        for (ranks, costs) in [(1, vec![]), (2, vec![]), (3, vec![5, 1, 1, 9, 2, 2]), (5, vec![]), (8, vec![1; 6])] {
-            let traces = on_ranks(method, trial, ranks, costs)?;
+        let uneven = vec![5, 1, 1, 9, 2, 2];
+        for (ranks, costs) in [(1, vec![]), (2, vec![]), (3, uneven.clone()), (5, vec![]), (8, vec![1; 6])] {
+            // All sums are added up by all ranks, however little that pays.
+            let traces = on_ranks(method, trial, (ranks, costs), 0)?;
             if let Some(where_) = reference.parts_from(&traces) {
                 return Err(format!("inline against {ranks} ranks: {where_}"));
             }
         }
-        Ok(())
+        let traces = on_ranks(method, trial, (3, uneven), u64::MAX)?;
+        reference.parts_from(&traces).map_or(Ok(()), |where_| Err(format!("inline against 3 ranks with all sums at rank 0: {where_}")))
     }
 }
 
-fn on_ranks<A: Study>(method: &Arc<A>, trial: &Trial, ranks: usize, costs: Vec<u64>) -> Result<Traces, String> {
+fn on_ranks<A: Study>(method: &Arc<A>, trial: &Trial, (ranks, costs): (usize, Vec<u64>), together: u64) -> Result<Traces, String> {
     let mut crew = LocalCrew::ranks(ranks).into_iter();
     let root: Arc<dyn Crew> = Arc::new(crew.next().ok_or("a crew of nobody")?);
     thread::scope(|scope| {
@@ -53,7 +56,7 @@ fn on_ranks<A: Study>(method: &Arc<A>, trial: &Trial, ranks: usize, costs: Vec<u
             })
             .collect();
         let host = trial.host::<A>(method, Arc::new(Memory::default()), SEED);
-        let mut fleet = Ranks::new(host, Arc::new(Pool::new(1)), root, Homes::new(ranks, costs));
+        let mut fleet = Ranks::new(host, Arc::new(Pool::new(1)), root, Homes::new(ranks, costs)).adding_up_together_from(together);
         let traces = trial.traces(method, &trial.plan(SEED), &mut fleet);
         drop(fleet);
         for rank in served {
@@ -64,7 +67,16 @@ fn on_ranks<A: Study>(method: &Arc<A>, trial: &Trial, ranks: usize, costs: Vec<u
 }
 
 /// Bytes of an order of another program, or of a damaged one, end the rank with a message and not with a panic.
-pub fn a_rank_survives_nonsense<A: Study>(method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+#[derive(Clone, Copy, Debug)]
+pub struct RanksSurviveNonsense;
+
+impl Check for RanksSurviveNonsense {
+    fn holds<A: Study>(&self, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+        survives_nonsense(method, trial)
+    }
+}
+
+fn survives_nonsense<A: Study>(method: &Arc<A>, trial: &Trial) -> Result<(), String> {
     for nonsense in [vec![], vec![200], vec![0; 3], vec![0, 255, 255, 255, 255, 255, 255, 255]] {
         let mut crew = LocalCrew::ranks(2).into_iter();
         let (Some(root), Some(member)) = (crew.next(), crew.next()) else { return Err("a crew of two".into()) };

@@ -65,7 +65,7 @@ impl<A: Study, F: Fleet<A>> Fleet<A> for Reduced<F> {
                 method.fits(wave.asks.at(k), reply, id, model).map_err(misfit)?;
                 let addend = method.addend(reply).ok_or_else(|| misfit(Misfit::Variant))?;
                 machines[k % 2].add(weights[k], &addend);
-                Ok(Sent { client: id, work: answer.work, kind, traffic: Traffic { bits: reply.bits(), bytes: reply.bytes() } })
+                Ok(Sent { client: id, work: answer.work, kind: kind.into(), traffic: Traffic { bits: reply.bits(), bytes: reply.bytes() } })
             });
             match added {
                 Ok(sent) => over.push(sent),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use motet_core::{
-    ClientVersions, Fleet, Host, Memo, Plan, Population, ProbeRequest, Row, Seed, Shard, Store, Study, Trained, Vector, Wire, train,
+    ClientVersions, Fleet, Host, Memo, ModelShape, Plan, Population, Precision, ProbeRequest, Row, Seed, Shard, Store, Study, Trained,
+    Vector, Wire, train,
 };
 use motet_problems::Examples;
 use motet_problems::synthetic::formula::{lrs_dataset, lrs_model, q2, q3};
@@ -11,9 +12,9 @@ use motet_runtime::{Inline, Memory};
 
 /// A small problem.
 pub struct Trial {
-    /// For messages.
+    /// What messages call the problem.
     pub name: &'static str,
-    /// One per client.
+    /// The data of each client.
     pub shards: Arc<Vec<Shard>>,
     /// d
     pub dim: usize,
@@ -63,6 +64,11 @@ impl Traces {
 }
 
 impl Trial {
+    /// What a model looks like here.
+    pub fn model(&self) -> ModelShape {
+        ModelShape { dim: self.dim, precision: Precision::F64 }
+    }
+
     /// A fresh host whose clients sleep in `store`.
     pub fn host<A: Study>(&self, method: &Arc<A>, store: Arc<dyn Store<ClientVersions<A::Client>>>, seed: Seed) -> Host<A> {
         let population: Arc<dyn Population> = Arc::clone(&self.shards) as Arc<dyn Population>;
@@ -132,7 +138,7 @@ fn quadratics() -> Trial {
     Trial { name: "three quadratics in the plane", shards: Arc::new((0..3).map(shard).collect()), dim: 2, rounds: 8 }
 }
 
-/// Problem Q2 of the specification.
+/// Two quadratics on the line.
 pub fn one_dimension() -> Trial {
     let shards = q2().into_iter().map(|f| Shard { validation: Some(Arc::clone(&f)), ..Shard::new(f) }).collect();
     Trial { name: "two quadratics on the line", shards: Arc::new(shards), dim: 1, rounds: 4 }

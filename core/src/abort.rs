@@ -20,7 +20,7 @@ pub enum Abort {
         client: u32,
     },
     /// A message of ours does not survive the wire.
-    #[error("a message for or from client {client} does not survive the wire: {reason}")]
+    #[error("a message to or from client {client} cannot be sent as bytes and read back: {reason}")]
     Protocol {
         /// The client concerned.
         client: u32,
@@ -28,7 +28,7 @@ pub enum Abort {
         reason: String,
     },
     /// A client that the method cannot do without is no longer asked.
-    #[error("client {client} is needed, but it is excluded since it broke the protocol too often, last by this: {reason}")]
+    #[error("client {client} is needed but was excluded, because it broke the protocol too often; its last breach: {reason}")]
     Excluded {
         /// The client concerned.
         client: u32,
@@ -45,6 +45,6 @@ pub enum Abort {
     #[error("{0}")]
     Unsuited(String),
     /// The fleet is gone.
-    #[error("the clients are gone: {0}")]
+    #[error("the clients can no longer be reached: {0}")]
     Closed(String),
 }

@@ -12,11 +12,11 @@ use crate::vector::Vector;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u32);
 
-/// What outlives an ask: plain data, saved, copied and restored by the runtime.
+/// What the server or a client keeps between two rounds: plain data that the runtime saves, copies and restores.
 pub trait State: Wire + Clone + Send + Sync + 'static {}
 impl<T: Wire + Clone + Send + Sync + 'static> State for T {}
 
-/// A paper: both halves of one algorithm.
+/// An algorithm of a paper: what its server does, and what its clients do.
 ///
 /// `self` holds the hyper-parameters, equal on both sides. All that changes lives in the two
 /// states. The server half is straight-line code over [`Round`], the client half a pure transition

@@ -73,21 +73,20 @@ impl Cohort {
         self.ids.iter().map(|&id| self.weight(id)).sum()
     }
 
-    /// The same clients, none of whom may stay silent: those who do are asked again in the same
+    /// These clients, none of whom may stay silent: those who do are asked again in the same
     /// slot, with the same dice, before the round is given up.
     pub fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// The same clients, who may stay silent.
+    /// These clients, any of whom may stay silent.
     pub fn optional(mut self) -> Self {
         self.required = false;
         self
     }
 
-    /// The same clients, some of whom may lie: a reply with NaN or infinity in it is as good as none, where else it
-    /// ends the run. Whoever is required, too, must still answer in numbers.
+    /// These clients, some of whom may lie: a reply with NaN or infinity in it counts as silence, which otherwise ends the run. Whoever is required, too, must still answer in numbers.
     pub fn drop_non_finite(mut self) -> Self {
         self.drop_non_finite = true;
         self

@@ -145,7 +145,11 @@ pub enum ReplyError {
 
 /// A message that is all of these bytes.
 pub fn whole<T: Wire>(bytes: &[u8]) -> Result<T, ReplyError> {
-    let mut from = Reader::new(bytes);
+    whole_of(Reader::new(bytes))
+}
+
+/// A message that is all that is left to read.
+pub fn whole_of<T: Wire>(mut from: Reader<'_>) -> Result<T, ReplyError> {
     let message = T::decode(&mut from)?;
     match from.left() {
         0 => Ok(message),

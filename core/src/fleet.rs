@@ -1,4 +1,4 @@
-//! The port to the clients: the single seam between mathematics and machinery.
+//! How the server reaches the clients: the one place where algorithms meet threads, files and networks.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,6 +8,7 @@ use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
 use crate::fit::{Misfit, ModelShape, ReplyError};
 use crate::message::{Reader, Wire, WireError, wire};
+use crate::scattered::Scattered;
 use crate::seed::Slot;
 use crate::site::Work;
 use crate::sum::Adding;
@@ -16,7 +17,7 @@ use crate::vector::Vector;
 /// Carries asks to clients and brings replies back. A runtime is one implementation, and so is a decorator around
 /// another fleet: nothing here has a default, so that none of them forgets to forward something.
 pub trait Fleet<A: Algorithm> {
-    /// Who there is.
+    /// The clients there are.
     fn roster(&self) -> Roster;
 
     /// Is a client there in this attempt at a round? A cohort of a given size is drawn from those who are.
@@ -44,10 +45,10 @@ pub trait Fleet<A: Algorithm> {
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort>;
 }
 
-/// What came back from a client: an answer, or something that is none.
+/// What came back from a client: an answer, or the reason why there is none.
 pub type Received<R> = Result<Answer<R>, ReplyError>;
 
-/// Who may be asked.
+/// The clients that may be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Roster {
     /// These.
@@ -58,7 +59,7 @@ pub enum Roster {
     Unbounded,
 }
 
-/// One exchange's asks.
+/// The asks of one exchange: to whom, and what.
 #[derive(Debug)]
 pub struct Wave<'a, Q> {
     /// To whom, in order.
@@ -134,6 +135,13 @@ impl<R: Wire> Wire for Answer<R> {
         self.reply.encode(out);
         self.work.gradients.encode(out);
         self.work.values.encode(out);
+    }
+    fn scatter(&self, out: &mut Scattered) {
+        self.reply.scatter(out);
+        out.write(|out| {
+            self.work.gradients.encode(out);
+            self.work.values.encode(out);
+        });
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let reply = R::decode(from)?;

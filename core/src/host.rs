@@ -56,7 +56,7 @@ pub trait Evaluator: Send + Sync {
 
 /// All clients' data: a list, or made from the number on demand.
 pub trait Population: Send + Sync {
-    /// Who there is.
+    /// The clients there are.
     fn roster(&self) -> Roster;
     /// One client's data; an error if they are read when they are asked for and cannot be had.
     fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError>;
@@ -106,7 +106,7 @@ pub struct ClientVersions<S> {
 }
 
 impl<S> ClientVersions<S> {
-    /// The version the server names; what it does not name never happened.
+    /// The version of the state that the server names; later ones are dropped.
     pub fn named(&self, heard: Option<Slot>) -> Option<&S> {
         self.find(heard).map(|v| &v.state)
     }
@@ -217,9 +217,14 @@ impl<A: Algorithm> Host<A> {
         Self { algorithm, population, store, memo, seed, large: Arc::default() }
     }
 
-    /// Who there is.
+    /// The clients there are.
     pub fn roster(&self) -> Roster {
         self.population.roster()
+    }
+
+    /// Both halves of the method.
+    pub fn algorithm(&self) -> &A {
+        &self.algorithm
     }
 
     /// The client's half of an exchange, or why the client says nothing and stays as it is.
@@ -233,7 +238,7 @@ impl<A: Algorithm> Host<A> {
         self.answer_keeping(id, slot, (heard, heard), ask)
     }
 
-    /// The same, and versions from the second slot on are kept with the named one, which is the first: a server whose newest
+    /// Like [`answer`](Self::answer), but versions from the second slot on are kept with the named one, which is the first: a server whose newest
     /// checkpoint is damaged goes back to an older one, which names an older version.
     pub fn answer_keeping(
         &self,
@@ -274,8 +279,7 @@ impl<A: Algorithm> Host<A> {
         Ok(Ok(Answer::new(reply, work)))
     }
 
-    /// The server has begun again where it last was sure, and will play some of the past once more: what this client answered
-    /// after the version named never happened. Without this, the asks that are repeated would come too late.
+    /// The server has gone back to a checkpoint and will repeat some rounds: forgets what this client answered after the named version. Without this, the asks that are repeated would come too late.
     pub fn rewind(&self, id: ClientId, heard: Option<Slot>) -> Result<(), StoreError> {
         if let Some(mut kept) = self.store.take(id)? {
             kept.rewind(heard);
@@ -346,7 +350,7 @@ impl<A: Algorithm> Host<A> {
         self.score(id, heard, probe.round, shared, probe.reference, probe.look)
     }
 
-    /// As [`Host::probe`], with the parts that concern one client.
+    /// Like [`Host::probe`], for one client.
     pub fn score(
         &self,
         id: ClientId,

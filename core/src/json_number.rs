@@ -1,4 +1,4 @@
-//! Numbers in JSON, which has none but finite ones: the others are written as the words `"NaN"`, `"inf"` and `"-inf"`.
+//! Numbers in JSON, which has only finite ones: NaN and the infinities are written as the words `"NaN"`, `"inf"` and `"-inf"`.
 //!
 //! Finite numbers are written as ever. `null`, which stood for all that is not finite in older records, is read as NaN.
 //! For fields: `#[serde(with = "json_number")]`, or one of the modules for options, maps and triples.
@@ -102,7 +102,7 @@ pub mod map {
     }
 }
 
-/// Three numbers, or their absence: smallest, mean and largest.
+/// Smallest, mean and largest of some numbers, or the absence of all three.
 pub mod triple {
     use super::{Deserialize, Deserializer, JsonNumber, Serialize, Serializer};
 

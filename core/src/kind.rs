@@ -141,7 +141,7 @@ pub struct NeedsFeature {
 
 /// Two kinds of one list would have the same name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is a kind of the name \"{0}\" already")]
+#[error("the name \"{0}\" is taken already: choose another one")]
 pub struct NameTaken(pub &'static str);
 
 /// A name that is not in the list.
@@ -174,7 +174,7 @@ impl<T: ?Sized> Kinds<T> {
         Self::with_features(entries, &[])
     }
 
-    /// The same, where some kinds need a feature. A kind in `features` that is not in `entries` is refused by naming the
+    /// A list in which some kinds are only there if the program was built with a feature. A kind in `features` that is not in `entries` is refused by naming the
     /// feature it needs.
     pub const fn with_features(entries: &'static [Entry<T>], features: &'static [NeedsFeature]) -> Self {
         Self { entries: Cow::Borrowed(entries), features }
@@ -302,7 +302,7 @@ impl<T: ?Sized + AnyKind> PartialEq for Chosen<T> {
 impl<T: ?Sized + AnyKind> Serialize for Chosen<T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Value::Object(parameters) = self.0.parameters().map_err(S::Error::custom)? else {
-            return Err(S::Error::custom(format!("the parameters of `{}` are no table", self.0.card().name)));
+            return Err(S::Error::custom(format!("the parameters of `{}` are not a table", self.0.card().name)));
         };
         let mut table = to.serialize_map(Some(1 + parameters.len()))?;
         table.serialize_entry("kind", self.0.card().name)?;

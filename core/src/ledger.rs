@@ -1,9 +1,9 @@
-//! Who sent what, how many bits.
+//! The account of a run: who sent what, in how many bits, and what was computed.
 
 use crate::message::{Message, wire};
 use crate::site::Work;
 
-/// Up or down.
+/// The direction of a message: up to the server, or down to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -60,7 +60,7 @@ impl Ledger {
     }
 
     /// Books `count` messages of a kind that cost so much each.
-    pub fn book_traffic(&mut self, direction: Direction, kind: &'static str, each: Traffic, count: u64) {
+    pub fn book_traffic(&mut self, direction: Direction, kind: &str, each: Traffic, count: u64) {
         let up = direction == Direction::Up;
         let entry = match self.entries.iter().position(|e| e.up == up && e.kind == kind) {
             Some(at) => &mut self.entries[at],

@@ -31,7 +31,7 @@ const SHELVES: usize = 16;
 type Shelf = BTreeMap<(u64, ClientId), Arc<OnceLock<(Vector, Work)>>>;
 
 impl Memo {
-    /// From now on holds in memory only what is being made; the first archive stays.
+    /// Puts vectors into this archive from now on, and keeps in memory only those that are being made; a second archive is ignored.
     pub fn archive(&self, archive: impl FnOnce() -> Arc<dyn Archive>) {
         self.archive.get_or_init(archive);
     }

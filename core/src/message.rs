@@ -1,6 +1,11 @@
 //! What crosses the wire, and what it costs.
 
-use crate::vector::{Precision, Vector, View};
+use std::borrow::Cow;
+use std::fmt;
+use std::io::Read;
+
+use crate::scattered::{Scattered, blocks};
+use crate::vector::{Precision, Vector, View, ViewMut};
 
 /// A field of a message or state: bytes and their cost.
 pub trait Wire: Sized {
@@ -10,6 +15,10 @@ pub trait Wire: Sized {
     fn bytes(&self) -> u64;
     /// Lossless.
     fn encode(&self, out: &mut Vec<u8>);
+    /// The same bytes, for whoever sends or keeps them a little at a time. Worth writing where there may be a large vector inside.
+    fn scatter(&self, out: &mut Scattered) {
+        out.write(|out| self.encode(out));
+    }
     /// Never panics and never allocates more than the bytes it was handed.
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError>;
     /// Visits every vector inside: guards, clipping and attacks work on any message.
@@ -37,26 +46,99 @@ pub enum WireError {
 }
 
 /// Bytes being read.
-#[derive(Debug)]
-pub struct Reader<'a>(&'a [u8]);
+pub struct Reader<'a>(Source<'a>);
+
+enum Source<'a> {
+    Bytes(&'a [u8]),
+    Stream { from: &'a mut dyn Read, left: usize },
+}
+
+impl fmt::Debug for Reader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reader({} bytes left)", self.left())
+    }
+}
+
+/// So many bytes of a stream are looked at together.
+const BLOCK: usize = 64 << 10;
 
 impl<'a> Reader<'a> {
     /// From the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
+        Self(Source::Bytes(bytes))
+    }
+
+    /// The next `length` bytes of a stream: a large vector is then in memory once. A stream that fails has ended for the reader;
+    /// whoever made it knows better.
+    pub fn streaming(from: &'a mut dyn Read, length: usize) -> Self {
+        Self(Source::Stream { from, left: length })
     }
 
     /// The next `n` bytes.
-    pub fn take(&mut self, n: usize) -> Result<&'a [u8], WireError> {
-        let (head, tail) = self.0.split_at_checked(n).ok_or(WireError::Short)?;
-        self.0 = tail;
-        Ok(head)
+    pub fn take(&mut self, n: usize) -> Result<Cow<'a, [u8]>, WireError> {
+        match &mut self.0 {
+            Source::Bytes(bytes) => cut(bytes, n).map(Cow::Borrowed),
+            Source::Stream { left, .. } if *left < n => Err(WireError::Short),
+            Source::Stream { .. } => {
+                let mut bytes = vec![0; n];
+                self.fill(&mut bytes)?;
+                Ok(Cow::Owned(bytes))
+            }
+        }
+    }
+
+    /// The next bytes, as many as there is room for.
+    pub fn fill(&mut self, out: &mut [u8]) -> Result<(), WireError> {
+        match &mut self.0 {
+            Source::Bytes(bytes) => out.copy_from_slice(cut(bytes, out.len())?),
+            Source::Stream { from, left } => {
+                *left = left.checked_sub(out.len()).ok_or(WireError::Short)?;
+                from.read_exact(out).map_err(|_| WireError::Short)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next `n` numbers as they lie on the wire.
+    fn numbers(&mut self, n: usize, precision: Precision) -> Result<Vector, WireError> {
+        let length = n.checked_mul(precision.bits() as usize / 8).ok_or(WireError::Short)?;
+        if let Source::Bytes(bytes) = &mut self.0 {
+            return Ok(Vector::from_le_bytes(cut(bytes, length)?, precision));
+        }
+        if length > self.left() {
+            return Err(WireError::Short);
+        }
+        let mut x = Vector::zeros(n, precision);
+        let mut block = vec![0; BLOCK.min(length)];
+        match x.view_mut() {
+            ViewMut::F32(x) => self.numbers_into(x, &mut block, f32::from_le_bytes)?,
+            ViewMut::F64(x) => self.numbers_into(x, &mut block, f64::from_le_bytes)?,
+        }
+        Ok(x)
+    }
+
+    fn numbers_into<T, const N: usize>(&mut self, x: &mut [T], block: &mut [u8], of: impl Fn([u8; N]) -> T) -> Result<(), WireError> {
+        for some in x.chunks_mut((block.len() / N).max(1)) {
+            let bytes = &mut block[..N * some.len()];
+            self.fill(bytes)?;
+            some.iter_mut().zip(bytes.as_chunks().0).for_each(|(x, bytes)| *x = of(*bytes));
+        }
+        Ok(())
     }
 
     /// How many are left.
     pub fn left(&self) -> usize {
-        self.0.len()
+        match &self.0 {
+            Source::Bytes(bytes) => bytes.len(),
+            Source::Stream { left, .. } => *left,
+        }
     }
+}
+
+fn cut<'a>(bytes: &mut &'a [u8], n: usize) -> Result<&'a [u8], WireError> {
+    let (head, tail) = bytes.split_at_checked(n).ok_or(WireError::Short)?;
+    *bytes = tail;
+    Ok(head)
 }
 
 macro_rules! wire_number {
@@ -67,7 +149,7 @@ macro_rules! wire_number {
             fn encode(&self, out: &mut Vec<u8>) { out.extend_from_slice(&self.to_le_bytes()); }
             fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
                 let mut bytes = [0; size_of::<$t>()];
-                bytes.copy_from_slice(from.take(size_of::<$t>())?);
+                from.fill(&mut bytes)?;
                 Ok(<$t>::from_le_bytes(bytes))
             }
         }
@@ -120,8 +202,7 @@ impl Wire for String {
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let n = u32::decode(from)? as usize;
-        let text = std::str::from_utf8(from.take(n)?).map_err(|_| WireError::Unsound("text that is not UTF-8"))?;
-        Ok(text.to_owned())
+        String::from_utf8(from.take(n)?.into_owned()).map_err(|_| WireError::Unsound("text that is not UTF-8"))
     }
 }
 
@@ -136,6 +217,12 @@ impl<T: Wire> Wire for Option<T> {
         self.is_some().encode(out);
         if let Some(v) = self {
             v.encode(out);
+        }
+    }
+    fn scatter(&self, out: &mut Scattered) {
+        out.write(|out| self.is_some().encode(out));
+        if let Some(v) = self {
+            v.scatter(out);
         }
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
@@ -158,6 +245,10 @@ impl<T: Wire> Wire for Vec<T> {
     fn encode(&self, out: &mut Vec<u8>) {
         (self.len() as u32).encode(out);
         self.iter().for_each(|v| v.encode(out));
+    }
+    fn scatter(&self, out: &mut Scattered) {
+        out.write(|out| (self.len() as u32).encode(out));
+        self.iter().for_each(|v| v.scatter(out));
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let n = u32::decode(from)? as usize;
@@ -187,6 +278,10 @@ impl<A: Wire, B: Wire> Wire for (A, B) {
         self.0.encode(out);
         self.1.encode(out);
     }
+    fn scatter(&self, out: &mut Scattered) {
+        self.0.scatter(out);
+        self.1.scatter(out);
+    }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok((A::decode(from)?, B::decode(from)?))
     }
@@ -199,14 +294,10 @@ impl<A: Wire, B: Wire> Wire for (A, B) {
 /// One word holds the length and, in its top bit, the precision.
 const WIDE: u32 = 1 << 31;
 
-/// Numbers as bytes, a block at a time: one by one the buffer's length would be checked and written for each.
-fn blocks<T: Copy, const N: usize>(x: &[T], out: &mut Vec<u8>, bytes: impl Fn(T) -> [u8; N]) {
-    out.reserve(N * x.len());
-    let mut block = [[0; N]; 64];
-    for some in x.chunks(block.len()) {
-        block.iter_mut().zip(some).for_each(|(to, v)| *to = bytes(*v));
-        out.extend_from_slice(block[..some.len()].as_flattened());
-    }
+/// The word before a vector's numbers.
+fn head_of(v: &Vector) -> u32 {
+    let n = u32::try_from(v.len()).ok().filter(|n| n & WIDE == 0).expect("vectors have fewer than 2^31 numbers");
+    if v.precision() == Precision::F64 { n | WIDE } else { n }
 }
 
 impl Wire for Vector {
@@ -217,26 +308,20 @@ impl Wire for Vector {
         4 + self.bits() / 8
     }
     fn encode(&self, out: &mut Vec<u8>) {
-        let n = u32::try_from(self.len()).ok().filter(|n| n & WIDE == 0).expect("vectors have fewer than 2^31 numbers");
+        head_of(self).encode(out);
         match self.view() {
-            View::F32(x) => {
-                n.encode(out);
-                blocks(x, out, f32::to_le_bytes);
-            }
-            View::F64(x) => {
-                (n | WIDE).encode(out);
-                blocks(x, out, f64::to_le_bytes);
-            }
+            View::F32(x) => blocks(x, out, f32::to_le_bytes),
+            View::F64(x) => blocks(x, out, f64::to_le_bytes),
         }
+    }
+    fn scatter(&self, out: &mut Scattered) {
+        out.write(|out| head_of(self).encode(out));
+        out.lend(self);
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let head = u32::decode(from)?;
         let (n, precision) = ((head & !WIDE) as usize, if head & WIDE == 0 { Precision::F32 } else { Precision::F64 });
-        let body = from.take(n.checked_mul(precision.bits() as usize / 8).ok_or(WireError::Short)?)?;
-        Ok(match precision {
-            Precision::F32 => body.as_chunks().0.iter().map(|c| f32::from_le_bytes(*c)).collect::<Vec<_>>().into(),
-            Precision::F64 => body.as_chunks().0.iter().map(|c| f64::from_le_bytes(*c)).collect::<Vec<_>>().into(),
-        })
+        from.numbers(n, precision)
     }
     fn vectors(&mut self, each: &mut dyn FnMut(&mut Vector)) {
         each(self);
@@ -281,6 +366,11 @@ macro_rules! wire {
                 $( if let Self::$variant { $($field),* } = self { out.push(tag); $($crate::Wire::encode($field, out);)* return; } tag += 1; )+
             }
             #[allow(unused_assignments, unused_mut)]
+            fn scatter(&self, out: &mut $crate::Scattered) {
+                let mut tag = 0u8;
+                $( if let Self::$variant { $($field),* } = self { out.write(|out| out.push(tag)); $($crate::Wire::scatter($field, out);)* return; } tag += 1; )+
+            }
+            #[allow(unused_assignments, unused_mut)]
             fn decode(from: &mut $crate::Reader<'_>) -> Result<Self, $crate::WireError> {
                 let got = <u8 as $crate::Wire>::decode(from)?;
                 let mut tag = 0u8;
@@ -299,6 +389,7 @@ macro_rules! wire {
             fn bits(&self) -> u64 { 0 $(+ $crate::Wire::bits(&self.$field))* }
             fn bytes(&self) -> u64 { 0 $(+ $crate::Wire::bytes(&self.$field))* }
             fn encode(&self, _out: &mut Vec<u8>) { $($crate::Wire::encode(&self.$field, _out);)* }
+            fn scatter(&self, _out: &mut $crate::Scattered) { $($crate::Wire::scatter(&self.$field, _out);)* }
             fn decode(_from: &mut $crate::Reader<'_>) -> Result<Self, $crate::WireError> {
                 Ok(Self { $($field: $crate::Wire::decode(_from)?),* })
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::seed::Noise;
 use crate::vector::Update;
-use crate::vector::{Precision, Vector};
+use crate::vector::{Precision, Vector, View};
 
 /// A client's local function fᵢ and what is known about it.
 ///
@@ -41,11 +41,16 @@ pub trait Objective: Send + Sync {
         self.gradient(x, batch, &mut g);
         g.into()
     }
-    /// x ← x − rate ∇f(x; batch), where that is cheaper than making the gradient first; otherwise it is made in `spare`.
-    fn descend(&self, x: &mut Vector, batch: Batch<'_>, rate: f64, spare: &mut Option<Vector>) {
+    /// x ← what `step` makes of x and ∇f(x; batch). Whoever has the gradient in parts hands over one after another, so that nobody
+    /// brings them together first; otherwise it is made in `spare`.
+    fn step_by(&self, x: &mut Vector, batch: Batch<'_>, spare: &mut Option<Vector>, step: &mut Step<'_>) {
         let g = spare.get_or_insert_with(|| x.zeros_like());
         self.gradient(x, batch, g);
-        x.axpy(-rate, g);
+        step(x, 0, g.view());
+    }
+    /// x ← x − rate ∇f(x; batch), where that is cheaper than making the gradient first; otherwise it is made in `spare`.
+    fn descend(&self, x: &mut Vector, batch: Batch<'_>, rate: f64, spare: &mut Option<Vector>) {
+        self.step_by(x, batch, spare, &mut |x, at, g| x.axpy_at(at, -rate, g));
     }
     /// The same function of those rows of x alone that it depends on, where these are few.
     fn compact(&self) -> Option<Compact> {
@@ -85,6 +90,9 @@ pub trait Objective: Send + Sync {
         None
     }
 }
+
+/// Changes x by a part of a gradient at x, whose first number belongs to the given place.
+pub type Step<'a> = dyn FnMut(&mut Vector, usize, View<'_>) + 'a;
 
 /// A function of some rows of a model: what a client needs of a model that is mostly about others.
 #[derive(Clone)]

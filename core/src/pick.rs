@@ -1,4 +1,4 @@
-//! A client's own choice of αᵢ: one number, sought on its validation data, without a word to anyone.
+//! A client's own choice of αᵢ: one number, sought on its validation data, without communication.
 
 /// Places looked at first: 0, 0.1, …, 1.
 const GRID: usize = 10;

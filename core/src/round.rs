@@ -228,7 +228,7 @@ impl<'a, A: Algorithm> Round<'a, A> {
         self.sum_up(to, &ask, None, |id| [weight(id); 2])
     }
 
-    /// The same, where the second vectors have weights of their own and are added to `onto`.
+    /// Like [`sum`](Self::sum), but the second vectors have weights of their own and are added to `onto`.
     pub fn sum_onto(&mut self, to: &Cohort, ask: A::Ask, onto: Vector, weights: impl Fn(ClientId) -> [f64; 2]) -> Result<Sum, Abort> {
         self.sum_up(to, &ask, Some(onto), weights)
     }

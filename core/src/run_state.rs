@@ -11,6 +11,7 @@ use crate::merit::Tally;
 use crate::message::{Reader, Wire, WireError};
 use crate::notes::Notes;
 use crate::record::{Excluded, Metrics};
+use crate::scattered::Scattered;
 use crate::vector::Vector;
 
 /// A run between two rounds. Together with the clients' states, it goes on from here to the same bits.
@@ -77,6 +78,13 @@ impl<A: Algorithm> Wire for RunState<A> {
         self.next.encode(out);
         self.account.encode(out);
     }
+    fn scatter(&self, out: &mut Scattered) {
+        self.server.scatter(out);
+        out.write(|out| {
+            self.next.encode(out);
+            self.account.encode(out);
+        });
+    }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self { server: A::Server::decode(from)?, next: u64::decode(from)?, account: Account::decode(from)? })
     }
@@ -118,7 +126,7 @@ impl Wire for Account {
     }
 }
 
-/// Is offered every moment between two rounds: to make it durable, or to end the run there.
+/// Is given the state of the run after every round: to write it to disk, or to end the run there.
 pub trait Checkpointer<A: Algorithm> {
     /// After a round that is not the last.
     fn after(&mut self, moment: &RunState<A>) -> io::Result<AfterRound>;
@@ -129,7 +137,7 @@ pub trait Checkpointer<A: Algorithm> {
     }
 }
 
-/// What comes after a moment.
+/// Whether the run goes on after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterRound {
     /// The next round.

@@ -221,7 +221,7 @@ impl Rng {
         chosen
     }
 
-    /// The same numbers in the order the dice name them, into a list that may have been used before.
+    /// Like [`choose`](Self::choose), but in the order drawn, written into a list that may have been used before.
     pub fn choose_into(&mut self, count: usize, n: usize, chosen: &mut Vec<u32>) {
         let count = count.min(n);
         chosen.clear();

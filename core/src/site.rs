@@ -2,7 +2,7 @@
 
 use crate::algorithm::ClientId;
 use crate::memo::{Archive, Memo};
-use crate::objective::{Batch, Compact, Constants, Objective, Rows};
+use crate::objective::{Batch, Compact, Constants, Objective, Rows, Step};
 use crate::seed::{Noise, Purpose, Rng, Seed};
 use crate::vector::Update;
 use crate::vector::{Precision, Vector};
@@ -23,7 +23,7 @@ impl std::ops::AddAssign for Work {
     }
 }
 
-/// All that client code may touch for one ask. Test data is not here.
+/// Everything that client code may use while it answers one ask. Test data is not here.
 #[derive(Debug)]
 pub struct Site<'a> {
     /// The client that works here.
@@ -73,7 +73,7 @@ impl Site<'_> {
     }
 }
 
-/// An objective that counts what it is asked.
+/// An objective that counts how many examples were evaluated and differentiated.
 pub struct Meter<'a> {
     objective: &'a dyn Objective,
     work: Work,
@@ -163,6 +163,21 @@ impl<'a> Meter<'a> {
         let mut batch = self.batch(rows, 1);
         batch.buffers = buffers.as_mut();
         self.objective.descend(y, batch, rate, spare);
+    }
+
+    /// x ← what `step` makes of x and ∇f(x; rows), part by part, and updates the model's unshared numbers. The gradient is made in
+    /// `spare` only where it does not come in parts.
+    pub fn step_by(
+        &mut self,
+        x: &mut Vector,
+        rows: Rows<'_>,
+        buffers: &mut Option<Vector>,
+        spare: &mut Option<Vector>,
+        step: &mut Step<'_>,
+    ) {
+        let mut batch = self.batch(rows, 1);
+        batch.buffers = buffers.as_mut();
+        self.objective.step_by(x, batch, spare, step);
     }
 
     /// ∇f(x; rows), by rows of the model where few are touched.

@@ -1,4 +1,4 @@
-//! What a study asks of a method beside its two halves.
+//! What an experiment asks of a method besides its server and client code.
 
 use crate::algorithm::{Algorithm, ClientId};
 use crate::number::{Fraction, PerClient};
@@ -55,7 +55,7 @@ pub enum Unsuitable {
         clients: u32,
     },
     /// A parameter lists clients of a population that cannot be listed.
-    #[error("{parameter} lists {listed} clients, the population has no end")]
+    #[error("{parameter} lists {listed} clients, but the population has no end: give one value for all")]
     ListedWithoutEnd {
         /// The parameter.
         parameter: &'static str,
@@ -91,7 +91,7 @@ pub enum Unsuitable {
 }
 
 impl Unsuitable {
-    /// Refuses to do something more often in a round than `most` times.
+    /// Refuses a number of something per round that is larger than `most`.
     pub fn beyond(parameter: &'static str, got: impl Into<u64>, most: u64) -> Result<(), Self> {
         let got = got.into();
         if got <= most { Ok(()) } else { Err(Unsuitable::TooMany { parameter, got, most }) }

@@ -4,6 +4,8 @@
 //! whole sum takes off. What a reply adds is known on both sides ([`Algorithm::addend`]), and what each client's part is
 //! multiplied by is known before it answers.
 
+use std::borrow::Cow;
+
 use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
 use crate::cohort::Cohort;
@@ -11,6 +13,7 @@ use crate::exchange::{Desk, carry};
 use crate::fit::{ModelShape, ReplyError};
 use crate::fleet::{Fleet, Wave};
 use crate::ledger::{Direction, Traffic};
+use crate::message::wire;
 use crate::seed::Slot;
 use crate::site::Work;
 use crate::vector::Mean;
@@ -86,6 +89,27 @@ impl<'r> Addend<'r> {
         self.also(Number::Plain(value))
     }
 
+    /// What the reply counts for, given the weights of its client: everything but the vectors themselves.
+    pub fn tally(&self, weights: [f64; 2]) -> Tally {
+        let counts = weights[0] * self.count;
+        let number = |k: usize| match self.numbers[k]? {
+            Number::Weighted(value) => Some(counts * value),
+            Number::Plain(value) => Some(value),
+        };
+        let share = |k: usize| self.vectors[k].map(|_| weights[k] * self.count);
+        Tally { weight: counts, shares: (share(0), share(1)), numbers: (number(0), number(1)) }
+    }
+
+    /// The vectors, where all of them have a number for every coordinate.
+    pub fn dense(&self) -> Option<[Option<&'r Vector>; 2]> {
+        let dense = |term: Option<Term<'r>>| match term {
+            None => Some(None),
+            Some(Term::Vector(v) | Term::Update(Update::Dense(v))) => Some(Some(v)),
+            Some(Term::Update(Update::Rows(_))) => None,
+        };
+        Some([dense(self.vectors[0])?, dense(self.vectors[1])?])
+    }
+
     #[inline]
     fn term(mut self, term: Term<'r>) -> Self {
         *self.vectors.iter_mut().find(|place| place.is_none()).expect("a reply adds at most two vectors") = Some(term);
@@ -96,6 +120,19 @@ impl<'r> Addend<'r> {
     fn also(mut self, number: Number) -> Self {
         *self.numbers.iter_mut().find(|place| place.is_none()).expect("a reply adds at most two numbers") = Some(number);
         self
+    }
+}
+
+wire! {
+    /// What a reply adds to a sum besides its vectors, which are added up somewhere else.
+    #[derive(Copy, PartialEq)]
+    pub struct Tally {
+        /// wᵢ cᵢ
+        pub weight: f64,
+        /// What the first vector is multiplied by, and the second, where there are any.
+        pub shares: (Option<f64>, Option<f64>),
+        /// The numbers, multiplied by what they count for.
+        pub numbers: (Option<f64>, Option<f64>),
     }
 }
 
@@ -138,7 +175,7 @@ impl Sum {
         first.finish()
     }
 
-    /// The same where it was added up, by rows if only rows were added.
+    /// The mean without a copy of the sum, by rows if only rows were added.
     pub fn average(self) -> SparseMean {
         let [first, _] = self.vectors;
         first.average()
@@ -190,7 +227,16 @@ impl Partial {
         }
     }
 
-    /// Both together.
+    /// One more reply, whose vectors are added up somewhere else.
+    fn count(&mut self, tally: &Tally) {
+        self.weight += tally.weight;
+        let (first, second) = tally.shares;
+        self.vectors.iter_mut().zip([first, second]).for_each(|(sum, share)| sum.count(share));
+        let (first, second) = tally.numbers;
+        self.numbers.iter_mut().zip([first, second]).for_each(|(sum, number)| *sum += number.unwrap_or(0.0));
+    }
+
+    /// Adds another part of the sum to this one.
     pub fn merge(&mut self, other: Partial) {
         self.vectors.iter_mut().zip(other.vectors).for_each(|(sum, part)| sum.merge(part));
         self.weight += other.weight;
@@ -199,19 +245,19 @@ impl Partial {
 }
 
 /// What one client sent for a sum that the fleet added up by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// The client concerned.
     pub client: ClientId,
     /// What it computed.
     pub work: Work,
     /// Name of the message, the ledger's key.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// What it cost to send.
     pub traffic: Traffic,
 }
 
-/// A sum on its way: what a [`Fleet`] is handed to add to.
+/// A sum that is being added up: what a [`Fleet`] is given to add replies to.
 pub struct Adding<'a, A: Algorithm> {
     pub(crate) desk: Desk<'a, A>,
     weights: &'a [[f64; 2]],
@@ -247,12 +293,31 @@ impl<'a, A: Algorithm> Adding<'a, A> {
         self.desk.algorithm
     }
 
+    /// What the second vectors are added to, if not to nothing.
+    pub fn onto(&self) -> Option<&Vector> {
+        self.so_far.vectors[1].begun()
+    }
+
+    /// Takes in a sum that was added up elsewhere in the order of the wave, each coordinate as it would have been here, the second vectors onto what
+    /// they are to be added to: the vectors, and by client what else its reply added. Whatever was added before is replaced.
+    pub fn complete(&mut self, sums: [Option<Vector>; 2], over: impl IntoIterator<Item = (Sent, Tally)>) {
+        for (Sent { client, work, kind, traffic }, tally) in over {
+            self.so_far.count(&tally);
+            self.desk.ledger.book_traffic(Direction::Up, &kind, traffic, 1);
+            self.desk.ledger.book_work(work);
+            self.desk.answered.push(client);
+        }
+        for (mean, sum) in self.so_far.vectors.iter_mut().zip(sums) {
+            sum.into_iter().for_each(|sum| mean.replace(sum));
+        }
+    }
+
     /// Takes in what the fleet added up by itself, over these clients, in the order of the wave. That numbers are finite is seen to
     /// when the server has used them: a sum tells nobody's lie.
     pub fn absorb(&mut self, part: Partial, over: impl IntoIterator<Item = Sent>) {
         self.so_far.merge(part);
         for Sent { client, work, kind, traffic } in over {
-            self.desk.ledger.book_traffic(Direction::Up, kind, traffic, 1);
+            self.desk.ledger.book_traffic(Direction::Up, &kind, traffic, 1);
             self.desk.ledger.book_work(work);
             self.desk.answered.push(client);
         }

@@ -50,8 +50,7 @@ pub struct Plan {
     pub reference: Option<Reference>,
     /// When to stop early.
     pub stop: Vec<Stop>,
-    /// Do clients pick their own αᵢ on validation data when training is over? One more row then tells what that gives, as of
-    /// the round after the last: it costs no communication.
+    /// Do clients pick their own αᵢ on validation data when training is over? One more row, numbered as the round after the last, then tells what that gives: it costs no communication.
     pub pick: bool,
 }
 

@@ -18,7 +18,7 @@ pub enum TrainError {
         source: io::Error,
     },
     /// What had been reached could not be kept.
-    #[error("cannot keep what was reached after round {round}")]
+    #[error("cannot write a checkpoint after round {round}")]
     Keep {
         /// The round in which it happened.
         round: u64,

@@ -6,7 +6,7 @@
 #[cfg(debug_assertions)]
 pub use armed::{Killed, at};
 
-/// A point. `last` is the last thing that happens, such as half of a record being written.
+/// Dies here if a test asked for it. `last` is the last thing that happens, such as half of a record being written.
 #[inline]
 pub fn point(last: impl FnOnce()) {
     #[cfg(debug_assertions)]
@@ -25,7 +25,7 @@ mod armed {
         static LEFT: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// What a death unwinds with.
+    /// The payload of the panic by which a test lets the program die.
     #[derive(Debug)]
     pub struct Killed;
 

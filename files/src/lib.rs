@@ -1,6 +1,7 @@
 //! How files are opened and replaced, whatever is in them.
 //!
-//! [`open`] and [`read`] take regular files only: a pipe would make the reader wait for ever, and a device may have no end.
+//! [`open`] and [`read`] take regular files only: a pipe would make the reader wait for ever, and a device may have no end. What is
+//! larger than the free memory is not read either.
 //! [`replace`] writes a file so that a kill at any moment leaves the old one or the new one, never half of it. In builds with
 //! debug assertions tests can let a program die at any write (`kill`).
 //!
@@ -18,8 +19,10 @@
 
 #[doc(hidden)]
 pub mod kill;
+mod memory;
 mod regular;
 mod replace;
 
+pub use memory::{free_memory, told};
 pub use regular::{open, read, read_text, stranger};
 pub use replace::replace;

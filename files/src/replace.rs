@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::kill;
 
-/// Written beside, made durable, and renamed: a reader finds the old file or the new one, never half of it.
+/// Replaces a file: the new one is written beside it, made durable, and renamed, so that a reader finds the old file or the new one, never half of it.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");

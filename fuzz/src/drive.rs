@@ -18,13 +18,13 @@ pub struct Report {
     pub taken: u64,
     /// Inputs that were refused with a reason.
     pub refused: u64,
-    /// Those that should not be.
+    /// Inputs that were not handled as they should be.
     pub failures: Vec<Failure>,
     /// The longest that one input took of the processor, and which.
     pub slowest: (Duration, u64),
 }
 
-/// An input that was met as none should be.
+/// An input on which a reader panicked, took too long, or answered wrongly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Its number: with the seed, everything about it.

@@ -1,4 +1,4 @@
-//! Damage: what time, transport and ill will do to an input.
+//! Ways to damage an input, as time, transport and ill will do.
 
 use motet::core::Rng;
 

@@ -18,7 +18,7 @@ pub trait Target: Send + Sync {
     fn run(&self, input: &[u8], reach: Reach) -> Met;
 }
 
-/// How an input was met.
+/// What a reader did with an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Met {
     /// It was read, and used.

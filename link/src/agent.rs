@@ -9,14 +9,15 @@ use std::time::Duration;
 use motet_core::wire;
 
 use crate::call::{Call, PROTOCOL, Request, Response, Session, TaskHead, TaskNumber};
-use crate::digest::{Digest, Payload};
+use crate::digest::Digest;
 use crate::limits::Limits;
+use crate::payload::{Body, Payload};
 
 wire! {
     /// What an agent remembers beside the client's state, and as durably.
     #[derive(Copy, PartialEq, Eq, Default)]
     pub struct Mark {
-        /// This life of the agent.
+        /// The session: this start of the agent.
         pub session: Session,
         /// The newest task it has begun.
         pub newest: TaskNumber,
@@ -44,8 +45,8 @@ impl<W: Work + ?Sized> Work for Box<W> {
 /// What comes of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A reply, as bytes.
-    Reply(Vec<u8>),
+    /// A reply.
+    Reply(Body),
     /// The version named is not there.
     Lost,
     /// The agent will not; the reason.
@@ -68,7 +69,9 @@ pub enum Ended {
         speaks: u32,
     },
     /// The coordinator was restored from an older copy of its folder.
-    #[error("the coordinator is at its start {start}, but this agent has worked for its start {known}: it was restored from an older copy")]
+    #[error(
+        "the coordinator was started {start} times by its own count, but this agent has already worked for its start number {known}: the coordinator was restored from an older copy"
+    )]
     OlderStart {
         /// Where it is.
         start: u32,
@@ -119,13 +122,11 @@ enum State {
     /// Says how a task ended: with a reply at hand, or without one.
     Offering {
         task: TaskNumber,
-        reply: Vec<u8>,
-        hash: Digest,
+        reply: Body,
     },
     Sending {
         task: TaskNumber,
-        reply: Vec<u8>,
-        hash: Digest,
+        reply: Body,
         from: usize,
     },
     Telling {
@@ -143,19 +144,24 @@ impl<W: Work> Agent<W> {
         Ok(Self { work, run, mark, limits, state: State::Idle, late: 0 })
     }
 
-    /// What it says next; the same until it has heard something.
+    /// An agent that somebody else calls upon, for one task at a time: whoever carries its words also keeps its memory, and does not
+    /// tell its lives apart.
+    pub fn called_upon(work: W, run: Digest, mark: Mark, limits: Limits) -> Self {
+        Self { work, run, mark: Mark { session: Session::default(), ..mark }, limits, state: State::Idle, late: 0 }
+    }
+
+    /// The next call; the same one until a response was heard.
     pub fn call(&self) -> Call {
         let request = match &self.state {
             State::Idle => Request::Poll { newest: self.mark.newest },
             State::Fetching { head, ask } => Request::Fetch { task: head.number, offset: ask.len() as u64 },
-            State::Offering { task, reply, hash } => {
-                let whole = if reply.len() <= self.limits.piece { Payload(reply.clone()) } else { Payload::default() };
-                Request::Offer { task: *task, length: reply.len() as u64, hash: *hash, whole }
+            State::Offering { task, reply } => {
+                let (hash, reply) = (reply.hash(), reply.bytes());
+                let whole = if reply.len() <= self.limits.whole { reply.clone() } else { Payload::default() };
+                Request::Offer { task: *task, length: reply.len() as u64, hash, whole }
             }
-            State::Sending { task, reply, from, .. } => {
-                let rest = reply.get(*from..).unwrap_or_default();
-                let bytes = Payload(rest[..rest.len().min(self.limits.piece)].to_vec());
-                Request::Piece { task: *task, offset: *from as u64, bytes }
+            State::Sending { task, reply, from } => {
+                Request::Piece { task: *task, offset: *from as u64, bytes: reply.bytes().piece(*from, self.limits.piece) }
             }
             State::Telling { task, outcome: Outcome::Declined(reason) } => Request::Decline { task: *task, reason: reason.clone() },
             State::Telling { task, .. } => Request::Lost { task: *task },
@@ -163,11 +169,11 @@ impl<W: Work> Agent<W> {
         Call { protocol: PROTOCOL, run: self.run, session: self.mark.session, request }
     }
 
-    /// Makes of a response what there is to make of it. One that does not belong to what it said last is left alone.
+    /// Takes in a response, and works on a task if it brings one. One that does not belong to what it said last is left alone.
     pub fn hear(&mut self, response: Response) -> io::Result<Next> {
         match response {
             Response::Task { head, whole } => return self.begin(head, whole),
-            Response::Piece { task, offset, bytes } => return self.grow(task, offset, &bytes.0),
+            Response::Piece { task, offset, bytes } => return self.grow(task, offset, &bytes.as_bytes()),
             Response::Nothing {} => return Ok(Next::Poll),
             Response::SendFrom { task, offset } => self.send_from(task, offset),
             Response::HaveIt { task } | Response::Closed { task } | Response::TooLong { task, .. } => {
@@ -176,7 +182,7 @@ impl<W: Work> Agent<W> {
                 }
             }
             Response::Later { milliseconds } => return Ok(Next::After(Duration::from_millis(milliseconds.min(60_000)))),
-            Response::Full {} => return Ok(Next::After(Duration::from_secs(5))),
+            Response::Full {} => return Ok(Next::After(Duration::from_secs(1))),
             Response::OtherRun { run } => return Ok(Next::Ended(Ended::OtherRun(run))),
             Response::Over {} => return Ok(Next::Ended(Ended::Over)),
             Response::OtherProtocol { speaks } => return Ok(Next::Ended(Ended::OtherProtocol { speaks })),
@@ -213,8 +219,7 @@ impl<W: Work> Agent<W> {
             self.state = State::Telling { task: head.number, outcome: Outcome::Declined(reason) };
             return Ok(Next::Now);
         }
-        let ask = whole.map_or_else(Vec::new, |whole| whole.0);
-        self.advance(head, ask)
+        self.advance(head, whole.map_or_else(Vec::new, |whole| whole.as_bytes().into_owned()))
     }
 
     fn grow(&mut self, task: TaskNumber, offset: u64, bytes: &[u8]) -> io::Result<Next> {
@@ -252,7 +257,7 @@ impl<W: Work> Agent<W> {
         }
         let task = head.number;
         self.state = match outcome {
-            Outcome::Reply(reply) => State::Offering { task, hash: Digest::of(&reply), reply },
+            Outcome::Reply(reply) => State::Offering { task, reply },
             outcome => State::Telling { task, outcome },
         };
         Ok(Next::Now)
@@ -263,11 +268,11 @@ impl<W: Work> Agent<W> {
             return;
         }
         match std::mem::replace(&mut self.state, State::Idle) {
-            State::Offering { reply, hash, .. } | State::Sending { reply, hash, .. } => {
+            State::Offering { reply, .. } | State::Sending { reply, .. } => {
                 // From its end on there is nothing to send: it is offered again, and the desk says what it lacks.
-                self.state = match usize::try_from(offset).ok().filter(|from| *from < reply.len()) {
-                    Some(from) => State::Sending { task, reply, hash, from },
-                    None => State::Offering { task, reply, hash },
+                self.state = match usize::try_from(offset).ok().filter(|from| *from < reply.bytes().len()) {
+                    Some(from) => State::Sending { task, reply, from },
+                    None => State::Offering { task, reply },
                 };
             }
             other => self.state = other,

@@ -3,9 +3,10 @@
 //! Agents call, the desk answers: nothing listens at a participant. A call may be lost, doubled or delayed, and so may its
 //! response; every pair is made so that saying it again is harmless and hearing it late is noticed.
 
-use motet_core::{Slot, wire};
+use motet_core::{Slot, Wire, whole, wire};
 
-use crate::digest::{Digest, Payload};
+use crate::digest::{Digest, bytes_of};
+use crate::payload::Payload;
 
 /// The version of this protocol. Both sides must speak the same.
 pub const PROTOCOL: u32 = 1;
@@ -22,7 +23,7 @@ wire! {
 }
 
 wire! {
-    /// One life of an agent. The later one counts where two have the same certificate.
+    /// One start of an agent, until it ends. The later one counts where two have the same certificate.
     #[derive(Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
     pub struct Session {
         /// How often the agent was started with this folder.
@@ -65,7 +66,7 @@ wire! {
         pub protocol: u32,
         /// SHA-256 of the run sheet that the agent agreed to.
         pub run: Digest,
-        /// Which life of the agent calls.
+        /// Which start of the agent calls.
         pub session: Session,
         /// What it wants.
         pub request: Request,
@@ -127,5 +128,90 @@ wire! {
         Displaced {},
         /// This caller or this call is refused.
         Refused { /** In words. */ reason: String },
+    }
+}
+
+impl Call {
+    /// The call as bytes, but for those of a reply in it, which come after them.
+    pub(crate) fn split(mut self) -> (Vec<u8>, Payload) {
+        let last = match &mut self.request {
+            Request::Offer { whole: last, .. } | Request::Piece { bytes: last, .. } => std::mem::take(last),
+            _ => Payload::default(),
+        };
+        (before(bytes_of(&self), &last), last)
+    }
+
+    /// How many bytes of a call with a piece come before the piece.
+    pub(crate) fn bytes_before_piece() -> usize {
+        let (task, bytes) = (TaskNumber::default(), Payload::default());
+        let request = Request::Piece { task, offset: 0, bytes };
+        Self { protocol: PROTOCOL, run: Digest::of(b""), session: Session::default(), request }.bytes() as usize
+    }
+
+    /// A call with a piece from the bytes before the piece: the call without it, and the length of the piece.
+    pub(crate) fn before_piece(head: &[u8]) -> Option<(Self, u32)> {
+        let (rest, length) = head.split_last_chunk::<4>()?;
+        let call = whole::<Self>(&[rest, &[0; 4]].concat()).ok()?;
+        matches!(call.request, Request::Piece { .. }).then_some((call, u32::from_le_bytes(*length)))
+    }
+}
+
+impl Response {
+    /// The response as bytes, but for those of an ask in it, which come after them.
+    pub(crate) fn split(mut self) -> (Vec<u8>, Payload) {
+        let last = match &mut self {
+            Self::Task { whole: Some(last), .. } | Self::Piece { bytes: last, .. } => std::mem::take(last),
+            _ => Payload::default(),
+        };
+        (before(bytes_of(&self), &last), last)
+    }
+}
+
+/// A message that was encoded with nothing where its last field is: the length of that field is put in its place.
+fn before(mut head: Vec<u8>, last: &Payload) -> Vec<u8> {
+    if let (false, Some(length)) = (last.is_empty(), head.last_chunk_mut::<4>()) {
+        *length = (last.len() as u32).to_le_bytes();
+    }
+    head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_in_two_parts_is_the_message() {
+        let (task, last) = (TaskNumber { start: 1, count: 2 }, Payload::from(vec![1, 2, 3]));
+        let head = TaskHead {
+            number: task,
+            is_probe: false,
+            slot: Slot { round: 1, attempt: 0, exchange: 0 },
+            heard: None,
+            floor: None,
+            body: Digest::of(b""),
+            length: 3,
+            longest_reply: 9,
+            milliseconds_left: None,
+        };
+        let joined = |(head, last): (Vec<u8>, Payload)| [&head[..], &last.as_bytes()].concat();
+        for whole in [None, Some(Payload::default()), Some(last.clone())] {
+            let response = Response::Task { head, whole };
+            assert_eq!(joined(response.clone().split()), bytes_of(&response));
+        }
+        let response = Response::Piece { task, offset: 4, bytes: last.clone() };
+        assert_eq!(joined(response.clone().split()), bytes_of(&response));
+        let call = |request| Call { protocol: PROTOCOL, run: Digest::of(b"run"), session: Session { count: 1, nonce: 2 }, request };
+        let piece = call(Request::Piece { task, offset: 5, bytes: last.clone() });
+        let offer = call(Request::Offer { task, length: 3, hash: Digest::of(b"r"), whole: last.clone() });
+        for call in [piece.clone(), offer, call(Request::Poll { newest: task })] {
+            assert_eq!(joined(call.clone().split()), bytes_of(&call));
+        }
+        let (before, after) = piece.clone().split();
+        assert_eq!((before.len(), &after), (Call::bytes_before_piece(), &last));
+        let without = call(Request::Piece { task, offset: 5, bytes: Payload::default() });
+        assert_eq!(Call::before_piece(&before), Some((without, 3)));
+        for cut in 0..before.len() {
+            assert_eq!(Call::before_piece(&before[..cut]), None);
+        }
     }
 }

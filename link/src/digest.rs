@@ -1,4 +1,4 @@
-//! SHA-256 of bytes, and bytes that travel as they are.
+//! SHA-256 of bytes.
 
 use std::fmt;
 use std::io;
@@ -17,6 +17,21 @@ use sha2::{Digest as _, Sha256};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
+
+/// The SHA-256 of bytes that come a little at a time.
+#[derive(Clone, Default)]
+pub(crate) struct Hashing(Sha256);
+
+impl Hashing {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Of all that was added.
+    pub(crate) fn digest(&self) -> Digest {
+        Digest(self.0.clone().finalize().into())
+    }
+}
 
 impl Digest {
     /// Of these bytes.
@@ -87,29 +102,8 @@ impl Wire for Digest {
     }
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let mut bytes = [0; 32];
-        bytes.copy_from_slice(from.take(32)?);
+        from.fill(&mut bytes)?;
         Ok(Self(bytes))
-    }
-}
-
-/// Bytes that travel as they are: asks, replies and pieces of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Payload(pub Vec<u8>);
-
-impl Wire for Payload {
-    fn bits(&self) -> u64 {
-        8 * self.0.len() as u64
-    }
-    fn bytes(&self) -> u64 {
-        4 + self.0.len() as u64
-    }
-    fn encode(&self, out: &mut Vec<u8>) {
-        (self.0.len() as u32).encode(out);
-        out.extend_from_slice(&self.0);
-    }
-    fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
-        let n = u32::decode(from)? as usize;
-        Ok(Self(from.take(n)?.to_vec()))
     }
 }
 

@@ -42,6 +42,11 @@ pub enum Event {
         /// The start it knows of.
         start: u32,
     },
+    /// A reply could not be written down here; it is sent again.
+    Unkept {
+        /// What the disk says.
+        reason: String,
+    },
     /// The client is refused from now on.
     Revoked,
 }

@@ -14,7 +14,7 @@
 //! struct Echo;
 //! impl Work for Echo {
 //!     fn answer(&mut self, _: &TaskHead, _: bool, ask: &[u8]) -> io::Result<Outcome> {
-//!         Ok(Outcome::Reply(ask.to_vec()))
+//!         Ok(Outcome::Reply(Body::new(ask.to_vec())))
 //!     }
 //!     fn commit(&mut self, _: Mark) -> io::Result<()> {
 //!         Ok(())
@@ -32,7 +32,7 @@
 //!     let response = desk.handle(0, agent.call(), now);
 //!     assert_eq!(agent.hear(response)?, Next::Now);
 //! }
-//! assert_eq!(desk.take(0, task)?.as_deref(), Some(&b"hello"[..]));
+//! assert_eq!(desk.take(0, task)?.map(|reply| reply.bytes()).transpose()?.as_deref(), Some(&b"hello"[..]));
 //! # Ok::<(), io::Error>(())
 //! ```
 
@@ -46,7 +46,9 @@ mod invitation;
 mod limits;
 mod members;
 mod office;
+mod payload;
 mod pki;
+mod pocket;
 mod remote;
 mod service;
 mod sheet;
@@ -55,17 +57,19 @@ mod work;
 
 pub use agent::{Agent, Ended, Mark, Next, Outcome, Work};
 pub use call::{Call, PROTOCOL, Request, Response, Session, TaskHead, TaskNumber};
-pub use desk::{Ask, Body, Desk, Progress};
-pub use digest::{Digest, NoDigest, Payload};
+pub use desk::{Ask, Desk, Progress, Tally};
+pub use digest::{Digest, NoDigest};
 pub use event::Event;
-pub use http::{Line, LineError, Server, Traffic, random};
+pub use http::{Complaint, Line, LineError, Server, Traffic, random};
 pub use invitation::{Invitation, InvitationError, Token};
 pub use limits::Limits;
 pub use members::{Member, Members, NotEnrolled, TOKEN_SECONDS};
-pub use office::Office;
+pub use office::{Courier, Office};
+pub use payload::{Body, Payload};
 pub use pki::{Authority, Holder, Identity, is_ageing, keep_secret, new_request, request_for};
+pub use pocket::{Pocket, PocketKeep};
 pub use remote::Remote;
 pub use service::{Enrolled, Enrolment, Papers, Service};
 pub use sheet::{RunSheet, SheetError, StudySheet};
-pub use spool::{FolderSpool, MemorySpool, ReplyKey, Spool};
+pub use spool::{FolderSpool, Forgets, MemorySpool, Reply, ReplyKey, Spool};
 pub use work::{Consent, FolderKeep, HostWork, Keep};

@@ -1,4 +1,4 @@
-//! What others may cost.
+//! Limits to the memory and time that others may cost.
 
 use std::time::Duration;
 
@@ -7,15 +7,17 @@ use motet_core::ModelShape;
 /// Sizes and times within which peers are served. Equal on both sides by default, and nobody depends on the other's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// An agent that says nothing for so long is not there.
+    /// An agent that is silent for this long counts as gone.
     pub lease: Duration,
-    /// The longest piece of an ask or a reply, in bytes. Shorter ones travel whole, in one call.
+    /// Asks and replies of at most so many bytes travel whole, in one message.
+    pub whole: usize,
+    /// The longest piece of a longer one, in bytes. It is never in memory as a whole at the coordinator.
     pub piece: usize,
     /// How many long replies are received at once.
     pub uploads: usize,
-    /// A long reply that does not grow for so long makes room for others.
+    /// A long reply that does not grow for this long makes room for others.
     pub stalled: Duration,
-    /// So many breaches of the protocol, and an agent is no longer listened to.
+    /// After this many breaches of the protocol an agent is refused.
     pub strikes: u32,
     /// The longest ask that an agent takes, in bytes.
     pub longest_ask: u64,
@@ -27,7 +29,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             lease: Duration::from_secs(60),
-            piece: 1 << 20,
+            whole: 48 << 10,
+            piece: 4 << 20,
             uploads: 8,
             stalled: Duration::from_secs(10),
             strikes: 3,
@@ -45,8 +48,13 @@ impl Limits {
         self.reply_vectors.saturating_mul(vector).saturating_add(64 << 10)
     }
 
-    /// How many bytes a call or a response may have: a piece, and the words around it.
+    /// How many bytes a message may have that comes in one go: a short ask or reply, and the words around it.
     pub fn longest_message(&self) -> usize {
-        self.piece.saturating_add(16 << 10)
+        self.whole.saturating_add(16 << 10)
+    }
+
+    /// The same of a message with a piece.
+    pub fn longest_piece(&self) -> usize {
+        self.piece.max(self.whole).saturating_add(16 << 10)
     }
 }

@@ -52,10 +52,10 @@ impl Member {
     }
 }
 
-/// A token lasts so long.
+/// How long a token is valid, in seconds.
 pub const TOKEN_SECONDS: u64 = 7 * 24 * 3600;
 
-/// Why nobody was enrolled.
+/// Why a participant could not be enrolled.
 #[derive(Debug, thiserror::Error)]
 pub enum NotEnrolled {
     /// Nobody was given this token, or it was used.

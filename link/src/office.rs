@@ -5,13 +5,15 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, ClientId, LastReplies, Slot, StoreError};
+use motet_core::{Abort, ClientId, LastReplies, ReplyError, Slot, StoreError, whole};
 use motet_runtime::KEPT;
 
 use crate::call::{Call, Response, TaskNumber};
 use crate::desk::{Ask, Desk, Progress};
+use crate::digest::bytes_of;
+use crate::spool::Reply;
 
-/// A desk with a clock and a bell.
+/// A desk that several threads share, with a clock and a signal.
 pub struct Office {
     desk: Mutex<Desk>,
     bell: Condvar,
@@ -20,12 +22,45 @@ pub struct Office {
     kept: Mutex<VecDeque<LastReplies>>,
     /// Told whenever a client has a new task, or everyone has when the run is over.
     on_task: Box<dyn Fn(Option<u32>) + Send + Sync>,
+    /// Where nobody calls: carries letters to and fro while the fleet waits.
+    courier: Option<Box<Courier>>,
 }
+
+/// Takes letters of clients with open tasks, and brings what was answered; comes back after a while also with nothing.
+pub type Courier = dyn Fn(&Arc<Office>) -> Result<(), Abort> + Send + Sync;
 
 impl Office {
     /// Shares a desk that was made at `Duration::ZERO` of its clock.
     pub fn new(desk: Desk, on_task: Box<dyn Fn(Option<u32>) + Send + Sync>) -> Arc<Self> {
-        Arc::new(Self { desk: Mutex::new(desk), bell: Condvar::new(), began: Instant::now(), kept: Mutex::default(), on_task })
+        Arc::new(Self { on_task, ..Self::of(desk) })
+    }
+
+    /// The same for clients that cannot call: whoever waits sends the courier, who takes [`letter`](Self::letter)s and
+    /// [brings](Self::bring) answers.
+    pub fn with_courier(desk: Desk, courier: Box<Courier>) -> Arc<Self> {
+        Arc::new(Self { courier: Some(courier), ..Self::of(desk) })
+    }
+
+    fn of(desk: Desk) -> Self {
+        Self {
+            desk: Mutex::new(desk),
+            bell: Condvar::new(),
+            began: Instant::now(),
+            kept: Mutex::default(),
+            on_task: Box::new(|_| {}),
+            courier: None,
+        }
+    }
+
+    /// A client's open task as bytes, for an agent that is [called upon](crate::Agent::called_upon); nothing if there is none.
+    pub fn letter(&self, client: u32) -> Option<Vec<u8>> {
+        let response = self.desk().poll(client, self.began.elapsed());
+        matches!(response, Response::Task { .. }).then(|| bytes_of(&response))
+    }
+
+    /// What such an agent said to a letter, perhaps to one that nobody waits for any more. Bytes that say nothing are an error.
+    pub fn bring(&self, client: u32, said: &[u8]) -> Result<Response, ReplyError> {
+        Ok(self.handle(client, whole(said)?))
     }
 
     /// Answers one call, at once.
@@ -37,7 +72,7 @@ impl Office {
         response
     }
 
-    /// Waits until so many clients have called, at most so long. Tells how many did.
+    /// Waits until the given number of clients have called, for at most the given time. Tells how many did.
     pub fn wait_for(&self, clients: usize, patience: Duration) -> usize {
         let until = Instant::now() + patience;
         let mut desk = self.desk();
@@ -87,7 +122,11 @@ impl Office {
 
     /// Opens a task and tells its client.
     pub fn post(&self, client: u32, ask: Ask) -> io::Result<TaskNumber> {
-        let number = self.desk().ask(client, ask)?;
+        let number = {
+            let mut desk = self.desk();
+            desk.expire(self.began.elapsed());
+            desk.ask(client, ask)?
+        };
         (self.on_task)(Some(client));
         Ok(number)
     }
@@ -99,7 +138,7 @@ impl Office {
     }
 
     /// Waits for the reply to a task. None if the client stays silent.
-    pub(crate) fn wait(&self, client: ClientId, task: TaskNumber) -> Result<Option<Vec<u8>>, Abort> {
+    pub(crate) fn wait(self: &Arc<Self>, client: ClientId, task: TaskNumber) -> Result<Option<Reply>, Abort> {
         let mut desk = self.desk();
         loop {
             desk.expire(self.began.elapsed());
@@ -112,10 +151,16 @@ impl Office {
                 }
                 Progress::Lost => {
                     let reason =
-                        "the client no longer has the version of its state that the run needs; is its folder another one?".to_owned();
+                        "the client no longer has the version of its state that the run needs; was its folder, or the context of its node, lost?".to_owned();
                     return Err(StoreError { client: client.0, reason }.into());
                 }
                 Progress::Waiting => {}
+            }
+            if let Some(courier) = &self.courier {
+                drop(desk);
+                courier(self)?;
+                desk = self.desk();
+                continue;
             }
             // Deadlines are looked at even if nobody calls.
             desk = self.bell.wait_timeout(desk, Duration::from_millis(50)).unwrap_or_else(PoisonError::into_inner).0;
@@ -123,6 +168,6 @@ impl Office {
     }
 }
 
-fn spool_failed(client: ClientId, error: &io::Error) -> Abort {
-    StoreError { client: client.0, reason: format!("its reply cannot be kept: {error}") }.into()
+pub(crate) fn spool_failed(client: ClientId, error: &io::Error) -> Abort {
+    StoreError { client: client.0, reason: format!("its reply cannot be kept or read: {error}") }.into()
 }

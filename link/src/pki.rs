@@ -183,6 +183,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_certificate_is_renewed_from_its_sixtieth_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let authority = Authority::open(folder.path()).unwrap();
+        let ages = |days| {
+            let mut params = lasting(CertificateParams::new(vec![]).unwrap(), PARTICIPANT_DAYS);
+            (params.not_before, params.not_after) = (params.not_before - Duration::days(days), params.not_after - Duration::days(days));
+            is_ageing(&params.signed_by(&KeyPair::generate().unwrap(), &authority.issuer).unwrap().pem())
+        };
+        assert_eq!([0, 59, 61, 89, 91].map(ages), [false, false, true, true, true]);
+        assert!(is_ageing("no certificate"), "what cannot be read is made anew");
+    }
+
+    #[test]
     fn an_authority_is_found_again_and_signs_the_key_of_a_request_alone() {
         let folder = tempfile::tempdir().unwrap();
         let first = Authority::open(folder.path()).unwrap();

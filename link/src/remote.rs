@@ -1,16 +1,18 @@
-//! The fleet whose clients are elsewhere.
+//! The fleet whose clients are on other machines.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
 use motet_core::{
-    Abort, Adding, Algorithm, Asks, ClientId, Fleet, LastReplies, ModelShape, Probe, Received, Roster, Score, Slot, Wave, sum_by_exchange,
-    whole,
+    Abort, Adding, Algorithm, Asks, ClientId, Fleet, LastReplies, ModelShape, Probe, Received, Roster, Score, Slot, Vector, Wave,
+    sum_by_exchange,
 };
 
-use crate::desk::{Ask, Body};
-use crate::digest::bytes_of;
-use crate::office::Office;
+use crate::desk::Ask;
+use crate::office::{Office, spool_failed};
+use crate::payload::Body;
+use crate::spool::Reply;
 use crate::work::ProbeAsk;
 
 /// Clients behind an [`Office`]: asks become tasks, and replies are handed over in the order asked as they become due.
@@ -33,12 +35,12 @@ impl Remote {
         &self,
         to: &[ClientId],
         ask: impl Fn(usize) -> Ask,
-        mut each: impl FnMut(ClientId, &[u8]) -> Result<(), Abort>,
+        mut each: impl FnMut(ClientId, Reply) -> Result<(), Abort>,
     ) -> Result<(), Abort> {
         let tasks = to.iter().enumerate().map(|(k, &id)| self.office.ask(id, ask(k), self.patience)).collect::<Result<Vec<_>, _>>()?;
         for (&id, task) in to.iter().zip(tasks) {
             if let Some(reply) = self.office.wait(id, task)? {
-                each(id, &reply)?;
+                each(id, reply)?;
             }
         }
         Ok(())
@@ -66,16 +68,16 @@ impl<A: Algorithm> Fleet<A> for Remote {
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         // What is the same for all is encoded and hashed once.
         let same = match wave.asks {
-            Asks::Same(ask) => Some(Arc::new(Body::new(bytes_of(ask)))),
+            Asks::Same(ask) => Some(Arc::new(Body::of(ask))),
             Asks::Each(_) => None,
         };
-        let body = |k: usize| same.clone().unwrap_or_else(|| Arc::new(Body::new(bytes_of(wave.asks.at(k)))));
+        let body = |k: usize| same.clone().unwrap_or_else(|| Arc::new(Body::of(wave.asks.at(k))));
         let ask = |k: usize| {
             let heard = wave.heard.of(wave.to[k]);
             Ask { floor: self.office.floor(wave.to[k], heard), ..self.ask(false, slot, heard, body(k)) }
         };
         self.carry(wave.to, ask, |id, reply| {
-            each(id, whole(reply));
+            each(id, reply.read().map_err(|e| spool_failed(id, &e))?);
             Ok(())
         })
     }
@@ -96,14 +98,25 @@ impl<A: Algorithm> Fleet<A> for Remote {
 
     fn probe(&mut self, probe: &Probe<'_>, each: &mut dyn FnMut(ClientId, Score)) -> Result<(), Abort> {
         let slot = Slot { round: probe.round, attempt: 0, exchange: 0 };
+        // Most methods hand everyone the same model: it is encoded once, as asks are.
+        let last: RefCell<Option<(&Vector, Arc<Body>)>> = RefCell::new(None);
+        let body = |shared| match &*last.borrow() {
+            Some((before, body)) if std::ptr::eq(*before, shared) => Some(Arc::clone(body)),
+            _ => None,
+        };
         let ask = |k: usize| {
-            let id = probe.to[k];
-            let body = ProbeAsk { look: probe.look, shared: (probe.shared)(id).clone(), reference: probe.reference.cloned() };
-            self.ask(true, slot, probe.heard.of(id), Arc::new(Body::new(bytes_of(&body))))
+            let (id, shared) = (probe.to[k], (probe.shared)(probe.to[k]));
+            let body = body(shared).unwrap_or_else(|| {
+                let ask = ProbeAsk { look: probe.look, shared: shared.clone(), reference: probe.reference.cloned() };
+                let body = Arc::new(Body::of(&ask));
+                *last.borrow_mut() = Some((shared, Arc::clone(&body)));
+                body
+            });
+            self.ask(true, slot, probe.heard.of(id), body)
         };
         self.carry(probe.to, ask, |id, reply| {
             // A score that cannot be read is none: nothing but the picture depends on it.
-            if let Ok(score) = whole(reply) {
+            if let Ok(score) = reply.read().map_err(|e| spool_failed(id, &e))? {
                 each(id, score);
             }
             Ok(())

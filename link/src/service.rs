@@ -53,14 +53,14 @@ pub struct Enrolment {
     pub request: String,
 }
 
-/// What it gets back.
+/// What a participant gets back when it enrols.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Enrolled {
     /// Its certificate, as PEM.
     pub certificate: String,
 }
 
-/// What there is to read before a run.
+/// What a participant reads before a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Papers {
     /// The reader's number.
@@ -95,10 +95,10 @@ impl Service {
         self.members().all().to_vec()
     }
 
-    /// Spends a token.
+    /// Enrols a participant with the token of its invitation.
     pub fn enrol(&self, enrolment: &Enrolment) -> Result<Enrolled, NotEnrolled> {
         let Some(authority) = &self.authority else {
-            return Err(io::Error::other("this study takes certificates from its own authority: nobody enrols").into());
+            return Err(io::Error::other("this study takes certificates of an authority of its own: join with --cert and --key").into());
         };
         let token: Token = enrolment.token.parse().map_err(|_| NotEnrolled::UnknownToken)?;
         let sign = |name: &str| authority.participant(name, &enrolment.request);
@@ -109,7 +109,8 @@ impl Service {
     /// Another certificate for the key that a participant has.
     pub fn renew(&self, client: u32, holder: &Holder, request: &str) -> io::Result<Enrolled> {
         let authority = self.authority.as_ref().ok_or_else(|| io::Error::other("certificates of this study come from elsewhere"))?;
-        let name = self.members().all().get(client as usize).map(|member| member.name.clone()).unwrap_or_default();
+        let name = self.members().all().get(client as usize).map(|member| member.name.clone());
+        let name = name.ok_or_else(|| io::Error::other("this client is not on the roster"))?;
         let (certificate, key) = authority.participant(&name, request)?;
         if key != holder.key {
             return Err(io::Error::other("a certificate is renewed for the key it has"));

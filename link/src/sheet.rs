@@ -50,7 +50,7 @@ pub struct RunSheet {
 #[derive(Debug, thiserror::Error)]
 pub enum SheetError {
     /// It is not the JSON of a sheet.
-    #[error("this is no sheet: {0}")]
+    #[error("this is not the sheet of a study: {0}")]
     Json(#[from] serde_json::Error),
     /// It was written for another version of the protocol.
     #[error("the study is of version {speaks} of the protocol, and this program speaks version {PROTOCOL}: update {}", older(*speaks))]

@@ -4,12 +4,15 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use motet_core::{Algorithm, ClientId, ClientVersions, Host, ProbeRequest, Score, Silence, Slot, State, Store, Vector, whole, wire};
+use motet_core::{
+    Algorithm, ClientId, ClientVersions, Host, Misfit, ModelShape, ProbeRequest, ReplyError, Scattered, Score, Silence, Slot, State, Store,
+    Vector, Wire, whole, wire,
+};
 use motet_runtime::{Checkpoints, Disk, KEPT};
 
 use crate::agent::{Mark, Outcome, Work};
 use crate::call::TaskHead;
-use crate::digest::{Payload, bytes_of};
+use crate::payload::{Body, Payload};
 
 wire! {
     /// What a probe asks of one client.
@@ -45,6 +48,7 @@ pub trait Keep {
 /// Answers tasks with a [`Host`].
 pub struct HostWork<A: Algorithm, K> {
     client: ClientId,
+    model: ModelShape,
     host: Host<A>,
     keep: K,
     consent: Consent,
@@ -52,9 +56,9 @@ pub struct HostWork<A: Algorithm, K> {
 }
 
 impl<A: Algorithm, K: Keep> HostWork<A, K> {
-    /// This client of the host, whose states are in the store that `keep` makes durable.
-    pub fn new(client: ClientId, host: Host<A>, keep: K, consent: Consent) -> Self {
-        Self { client, host, keep, consent, on_model: None }
+    /// This client of the host, whose states are in the store that `keep` makes durable, and whose models have this shape.
+    pub fn new((client, model): (ClientId, ModelShape), host: Host<A>, keep: K, consent: Consent) -> Self {
+        Self { client, model, host, keep, consent, on_model: None }
     }
 
     /// The same, and the client's own model is given to `on_model` whenever a probe asks for it, whether or not it may leave.
@@ -63,22 +67,30 @@ impl<A: Algorithm, K: Keep> HostWork<A, K> {
         Self { on_model: Some(on_model), ..self }
     }
 
+    /// What a coordinator asks, all of whose vectors are models.
+    fn read<T: Wire>(&self, ask: &[u8]) -> Result<T, ReplyError> {
+        let mut ask: T = whole(ask)?;
+        let mut fits = Fits { model: self.model, misfit: None };
+        ask.vectors(&mut |x| fits.look(x));
+        fits.misfit.map_or(Ok(ask), |misfit| Err(ReplyError::Misfit { kind: "a model", misfit }))
+    }
+
     fn exchange(&self, slot: Slot, named: (Option<Slot>, Option<Slot>), ask: &[u8]) -> io::Result<Outcome> {
-        let ask: A::Ask = match whole(ask) {
+        let ask: A::Ask = match self.read(ask) {
             Ok(ask) => ask,
-            Err(error) => return Ok(Outcome::Declined(format!("the ask cannot be read: {error}"))),
+            Err(error) => return Ok(declined("ask", &error)),
         };
         Ok(match self.host.answer_keeping(self.client, slot, named, &ask).map_err(io::Error::other)? {
-            Ok(answer) => Outcome::Reply(bytes_of(&answer)),
+            Ok(answer) => Outcome::Reply(Body::of(&answer)),
             Err(Silence::Lost) => Outcome::Lost,
             Err(Silence::Late) => Outcome::Declined(Silence::Late.to_string()),
         })
     }
 
     fn probe(&mut self, round: u64, heard: Option<Slot>, ask: &[u8]) -> io::Result<Outcome> {
-        let ask: ProbeAsk = match whole(ask) {
+        let ask: ProbeAsk = match self.read(ask) {
             Ok(ask) => ask,
-            Err(error) => return Ok(Outcome::Declined(format!("the probe cannot be read: {error}"))),
+            Err(error) => return Ok(declined("probe", &error)),
         };
         let Consent { scores, vectors } = self.consent;
         let kept = ask.look.model && self.on_model.is_some();
@@ -94,8 +106,24 @@ impl<A: Algorithm, K: Keep> HostWork<A, K> {
         if !vectors {
             score.model = None;
         }
-        Ok(if scores { Outcome::Reply(bytes_of(&score)) } else { Outcome::Declined(NO_SCORES.into()) })
+        Ok(if scores { Outcome::Reply(Body::of(&score)) } else { Outcome::Declined(NO_SCORES.into()) })
     }
+}
+
+/// Are all vectors of a message models?
+struct Fits {
+    model: ModelShape,
+    misfit: Option<Misfit>,
+}
+
+impl Fits {
+    fn look(&mut self, x: &Vector) {
+        self.misfit = self.misfit.or(x.fits(self.model).err());
+    }
+}
+
+fn declined(what: &str, error: &ReplyError) -> Outcome {
+    Outcome::Declined(format!("the {what} cannot be read: {error}"))
 }
 
 const NO_SCORES: &str = "this participant shows no scores";
@@ -136,7 +164,8 @@ impl<S: State> FolderKeep<S> {
         let indices = Checkpoints::new(&folder.join("index"));
         let found = indices.find()?.whole;
         let kept = found.iter().map(|f| whole::<Kept>(&f.body).map_err(io::Error::other)).collect::<io::Result<Vec<_>>>()?;
-        let (path, bodies) = (folder.join("states"), kept.iter().map(|k| k.index.0.as_slice()).collect::<Vec<_>>());
+        let indices_kept: Vec<_> = kept.iter().map(|k| k.index.as_bytes()).collect();
+        let (path, bodies) = (folder.join("states"), indices_kept.iter().map(|index| &**index).collect::<Vec<_>>());
         let store = if kept.is_empty() {
             Disk::create(&path, u64::MAX)?
         } else {
@@ -159,9 +188,9 @@ impl<S: State> Keep for FolderKeep<S> {
         if same_lives && self.store.read(self.client).map_err(io::Error::other)?.is_none() {
             return Ok(());
         }
-        let index = Payload(self.store.commit().map_err(io::Error::other)?);
+        let index = Payload::from(self.store.commit().map_err(io::Error::other)?);
         let generation = self.store.generation();
-        self.indices.save(generation, &bytes_of(&Kept { mark, index }))?;
+        self.indices.save(generation, &Scattered::of(&Kept { mark, index }))?;
         self.last = Some(mark);
         self.generations.push(generation);
         let gone = self.generations.len().saturating_sub(KEPT);

@@ -33,7 +33,7 @@ pub struct Apfl {
     /// αᵢ of the paper: share of the client's own model, where alpha of flix is that of the shared one: a number, or { per_client = [...] }.
     #[serde(rename = "own_share", alias = "alpha")]
     pub alpha: PerClient<Fraction>,
-    /// True: own_share starts there and is learnt; default false.
+    /// Whether each client learns its share, starting from own_share (default false).
     #[serde(rename = "learn_share", alias = "learn_alpha", default)]
     pub learn_alpha: bool,
     /// s: stepsize of local training.

@@ -32,12 +32,12 @@ use crate::registry::{Card, Method, Reads};
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Dcgd {
-    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
+    /// αᵢ: share of the shared model in what each client deploys, from 0 to 1: a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
     /// Cᵢ: { kind = "rand-k", k = 0.2 }; identity, bernoulli, qsgd or natural; or a list with one for each client.
     pub compressor: Compressors,
     /// γ: stepsize, a number or "theory" (default).
-    #[serde(default = "theory")]
+    #[serde(alias = "gamma", default = "theory")]
     pub step: Rate<Positive>,
     /// Theory for "strongly-convex" (default), "convex" (average of the iterates) or "non-convex" functions.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct Dcgd {
     /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// Local solves: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
+    /// How local optima are found: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -153,7 +153,7 @@ impl Algorithm for Dcgd {
 }
 
 impl Dcgd {
-    /// αᵢ: the share of the common model in what the client deploys.
+    /// αᵢ: the share of the shared model in what the client deploys.
     pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }

@@ -34,17 +34,17 @@ use crate::registry::{Card, Method, Reads};
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Ef {
-    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
+    /// αᵢ: share of the shared model in what each client deploys, from 0 to 1: a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
     /// C: { kind = "top-k", k = 0.2 } or any other; or a list with one for each client.
     pub compressor: Compressors,
     /// γ: stepsize, a number or "theory" (default).
-    #[serde(default = "theory")]
+    #[serde(alias = "gamma", default = "theory")]
     pub step: Rate<Positive>,
     /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// Local solves: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
+    /// How local optima are found: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -143,7 +143,7 @@ impl Algorithm for Ef {
 }
 
 impl Ef {
-    /// αᵢ: the share of the common model in what the client deploys.
+    /// αᵢ: the share of the shared model in what the client deploys.
     pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }

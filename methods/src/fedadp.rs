@@ -32,6 +32,7 @@ pub struct FedAdp {
     #[serde(default)]
     pub target: u32,
     /// γ: stepsize, a number.
+    #[serde(alias = "gamma")]
     pub step: Positive,
     /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
@@ -42,12 +43,12 @@ pub struct FedAdp {
     /// A: how steeply weight falls with the angle (default 5).
     #[serde(default = "five")]
     pub sharpness: Positive,
-    /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.
+    /// Longer gradients are shortened to this length: "none" (default), "median" of the cohort's lengths, or a number.
     #[serde(default)]
     pub clip: Clip,
 }
 
-/// Whose rule.
+/// Which rule for weights: the paper's or the released code's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Flavour {
@@ -97,7 +98,7 @@ wire! {
 }
 
 impl FedAdp {
-    /// Line 5 of given angles; `sizes` are the mᵢ, if they count.
+    /// Line 5: weights from angles; `sizes` are the mᵢ, if they count.
     pub fn weigh(&self, angles: &[f64], sizes: Option<&[f64]>) -> Simplex {
         let mut w = sizes.map_or_else(|| Simplex::uniform(angles.len()), Simplex::from_weights);
         w.multiply(&angles.iter().map(|angle| self.gompertz(*angle)).collect::<Vec<_>>());
@@ -110,7 +111,7 @@ impl FedAdp {
         a * (1.0 - (-(-a * (angle - 1.0)).exp()).exp())
     }
 
-    /// Line 3.
+    /// Line 3: the angle of each gradient to the reference.
     pub fn angles(&self, reference: &Vector, gradients: &Gradients) -> Vec<f64> {
         gradients.rows().iter().map(|g| cosine(reference, g).acos()).collect()
     }

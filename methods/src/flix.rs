@@ -14,29 +14,32 @@
 //! Theorem 2 does not state γ; its proof uses 1/Lα. Lines 2 and 3 cost one exchange, booked as round
 //! 0. With α = 1 this is plain distributed gradient descent. Clients with αᵢ = 0 have no part in F
 //! that depends on x: they are never asked and deploy xᵢ*.
+//!
+//! Not in the paper: with `alpha = { estimate = { eps = ε, online = true } }` each client takes the largest αᵢ that costs it at most ε at the
+//! present x, by measuring; see [`Shares`]. γ of line 2 is then that of the round's shares.
 
 use motet_core::{
     Abort, Addend, Algorithm, ClientId, Cohort, Deployment, Facts, Fraction, Misfit, ModelShape, OutOfRange, PerClient, Positive, Promise,
-    Rate, Round, Site, Study, Unsuitable, Vector, message, wire,
+    Rate, Round, Rows, Site, Study, Unsuitable, Vector, message, wire,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{MixtureConstants, Solve, Start, alpha_suits};
+use crate::parts::{MixtureConstants, Shares, Solve, Start};
 use crate::registry::{Card, Method, Reads};
 
 /// FLIX by distributed gradient descent.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Flix {
-    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
-    pub alpha: PerClient<Fraction>,
+    /// αᵢ: share of the shared model in what each client deploys, from 0 to 1: a number, { per_client = [...] }, or { estimate = { eps = 1e-3, online = true } }: the largest that costs the client at most eps.
+    pub alpha: Shares,
     /// γ: stepsize, a number or "theory" = 1/Lα (default).
-    #[serde(default = "theory")]
+    #[serde(alias = "gamma", default = "theory")]
     pub step: Rate<Positive>,
     /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// Local solves: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
+    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -87,6 +90,15 @@ message! {
             /// αᵢ ∇fᵢ(Tᵢ(x))
             g: Vector,
         },
+        /// Line 4, with shares that are learnt.
+        Shared {
+            /// αᵢ ∇fᵢ(Tᵢ(x))
+            g: Vector,
+            /// αᵢ
+            share: f64,
+            /// αᵢ² Lᵢ; 0 where Lᵢ is not known.
+            curvature: f64,
+        },
     }
 }
 
@@ -108,13 +120,13 @@ impl Flix {
     /// assert!(Flix::mixing(0.5).is_ok() && Flix::mixing(1.5).is_err());
     /// ```
     pub fn mixing(alpha: f64) -> Result<Self, OutOfRange> {
-        let alpha = PerClient::Same(Fraction::new(alpha)?);
+        let alpha = PerClient::Same(Fraction::new(alpha)?).into();
         Ok(Self { alpha, step: Rate::Theory, start: Start::default(), solve: Solve::default() })
     }
 
     /// Those who have a part in x.
     fn sharing(&self, round: &Round<'_, Self>) -> Cohort {
-        round.everyone().filter(|id| *self.alpha.of(id) > 0.0)
+        round.everyone().filter(|id| self.share(id) > 0.0)
     }
 }
 
@@ -129,7 +141,7 @@ impl Algorithm for Flix {
     }
 
     fn client(&self, site: &mut Site<'_>) {
-        if self.share(site.id) < 1.0 || self.start == Start::OneShot {
+        if self.alpha.mixes(site.id) || self.start == Start::OneShot {
             self.solve.optimum(site); // line 1
         }
     }
@@ -143,7 +155,10 @@ impl Algorithm for Flix {
         let sharing = self.sharing(round);
         let sum = round.sum(&sharing, Ask::Introduce { optimum: self.start == Start::OneShot }, |_| 1.0)?;
         if sum.numbers[0] > 0.0 {
-            return Err(Abort::Unsuited("the model does not know its smoothness: give step as a number and another start".into()));
+            return Err(Abort::Unsuited(
+                "theory needs the smoothness of the model, which is not known: give step as a number, and a start other than \"one-shot\""
+                    .into(),
+            ));
         }
         s.step = match self.step {
             Rate::Given(step) => *step,
@@ -162,6 +177,13 @@ impl Algorithm for Flix {
             return Ok(());
         }
         let sum = round.sum(&sharing, Ask::Differentiate { x: s.x.clone() }, |_| 1.0)?;
+        let (answered, [share, curvature]) = (sum.answered.len() as f64, sum.numbers);
+        if self.alpha.learnt().is_some() && answered > 0.0 {
+            round.note("share", share / answered);
+            if self.step == Rate::Theory {
+                s.step = answered / curvature; // line 2, for the shares of this round
+            }
+        }
         // Line 4 divides by n: those with αᵢ = 0 count there, though their gradient is zero.
         let part = sharing.len() as f64 / round.everyone().len() as f64;
         s.x.axpy(-s.step * part, &sum.mean());
@@ -169,17 +191,20 @@ impl Algorithm for Flix {
     }
 
     fn answer(&self, _: &mut (), ask: &Ask, site: &mut Site<'_>) -> Reply {
-        let alpha = self.share(site.id);
         match ask {
             Ask::Introduce { optimum } => Reply::Introduction {
-                curvature: site.train.constants().smoothness.map(|l| alpha * alpha * l),
+                curvature: self.curvature(self.share(site.id), site),
                 optimum: optimum.then(|| self.solve.optimum(site)),
             },
             Ask::Differentiate { x } => {
-                let model = self.deploys(site.id).model(self, &(), x, site);
-                let mut g = site.train.gradient(&model);
-                g.scale(alpha); // the αᵢ of line 4: the chain rule
-                Reply::Gradient { g }
+                let (share, model) = self.mixed(x, site);
+                let mut g = model.zeros_like();
+                site.train.train_into(&model, Rows::All, site.buffers, &mut g);
+                g.scale(share); // the αᵢ of line 4: the chain rule
+                match self.alpha.learnt() {
+                    None => Reply::Gradient { g },
+                    Some(_) => Reply::Shared { g, share, curvature: self.curvature(share, site).unwrap_or(0.0) },
+                }
             }
         }
     }
@@ -190,7 +215,12 @@ impl Algorithm for Flix {
                 Misfit::of_constant("curvature", *curvature)?;
                 Misfit::of_optional(optimum.as_ref(), *wanted, model)
             }
-            (Ask::Differentiate { .. }, Reply::Gradient { g }) => g.fits(model),
+            (Ask::Differentiate { .. }, Reply::Gradient { g }) if self.alpha.learnt().is_none() => g.fits(model),
+            (Ask::Differentiate { .. }, Reply::Shared { g, share, curvature }) if self.alpha.learnt().is_some() => {
+                Misfit::of_constant("share", Some(*share))?;
+                Misfit::of_constant("curvature", Some(*curvature))?;
+                g.fits(model)
+            }
             _ => Err(Misfit::Variant),
         }
     }
@@ -203,6 +233,7 @@ impl Algorithm for Flix {
                 Some(optimum.iter().fold(known, Addend::vector))
             }
             Reply::Gradient { g } => Some(Addend::counting(1.0).vector(g)),
+            Reply::Shared { g, share, curvature } => Some(Addend::counting(1.0).vector(g).plain(*share).plain(*curvature)),
         }
     }
 
@@ -211,29 +242,46 @@ impl Algorithm for Flix {
     }
 
     fn deploys(&self, client: ClientId) -> Deployment<Self> {
-        Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) }
+        match self.alpha.learnt() {
+            None => Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) },
+            Some(_) => Deployment::Own(|method, _, x, site| method.mixed(x, site).1),
+        }
     }
 }
 
 impl Flix {
-    /// αᵢ: the share of the common model in what the client deploys.
+    /// αᵢ: the share of the shared model in what the client deploys; 1 where it is learnt.
     pub fn share(&self, client: ClientId) -> f64 {
-        *self.alpha.of(client)
+        self.alpha.of(client)
+    }
+
+    /// αᵢ and Tᵢ(x)
+    fn mixed(&self, x: &Vector, site: &mut Site<'_>) -> (f64, Vector) {
+        let Some(learnt) = self.alpha.learnt() else { return (self.share(site.id), self.deploys(site.id).model(self, &(), x, site)) };
+        learnt.mixture(x, &self.solve.optimum(site), site)
+    }
+
+    /// αᵢ² Lᵢ, if Lᵢ is known.
+    fn curvature(&self, share: f64, site: &Site<'_>) -> Option<f64> {
+        site.train.constants().smoothness.map(|l| share * share * l)
     }
 }
 
 impl Study for Flix {
     fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
-        Some(&mut self.alpha)
+        self.alpha.given_mut()
     }
 
-    /// Theorem 2: F(xᵏ) − F* ≤ (1 − γ μα)ᵏ (F(x⁰) − F*) for γ ≤ 1/Lα.
+    /// Theorem 2: F(xᵏ) − F* ≤ (1 − γ μα)ᵏ (F(x⁰) − F*) for γ ≤ 1/Lα. Shares that are learnt change F from round to round.
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
+        if self.alpha.learnt().is_some() {
+            return None;
+        }
         let mixed = MixtureConstants::new(facts, |id| self.share(id));
         mixed.descent(self.step, "FLIX Theorem 2")
     }
 
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        alpha_suits(&self.alpha, clients)
+        self.alpha.suits(clients)
     }
 }

@@ -34,10 +34,10 @@ use crate::registry::{Card, Method, Reads};
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct FlixFedavg {
-    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
+    /// αᵢ: share of the shared model in what each client deploys, from 0 to 1: a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
     /// γ: stepsize of local training.
-    #[serde(rename = "step", alias = "client_step")]
+    #[serde(rename = "step", alias = "client_step", alias = "gamma")]
     pub client_step: Positive,
     /// Passes over each client's examples per round (default 1).
     #[serde(default = "once")]
@@ -57,10 +57,10 @@ pub struct FlixFedavg {
     /// x⁰: "model" (default), "zeros" or "ones".
     #[serde(default)]
     pub start: Start,
-    /// Local solves: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
+    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
     #[serde(default)]
     pub solve: Solve,
-    /// What becomes of a gradient before a local step: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps).
+    /// What is done to a gradient before each local step: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps).
     #[serde(default)]
     pub local: Direction,
 }
@@ -174,7 +174,7 @@ impl Algorithm for FlixFedavg {
 }
 
 impl FlixFedavg {
-    /// αᵢ: the share of the common model in what the client deploys.
+    /// αᵢ: the share of the shared model in what the client deploys.
     pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }

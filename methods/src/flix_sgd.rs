@@ -16,6 +16,9 @@
 //! q is right on average for ∇F, whatever the sampling. With everyone, full batches and plain steps
 //! this is [`flix`](crate::flix). Sampled clients with αᵢ = 0 have a gradient of zero and are not asked; a
 //! round in which nobody is asked changes nothing.
+//!
+//! Not in the paper: with `alpha = { estimate = { eps = ε, online = true } }` each sampled client takes the largest αᵢ that costs it at most ε at
+//! the present x, by measuring on all of its examples; see [`Shares`]. The step is then a number.
 
 use motet_core::{
     Abort, Addend, Algorithm, ClientId, Deployment, Facts, Fraction, Misfit, ModelShape, PerClient, Promise, Rate, Round, Rows, Sampling,
@@ -23,15 +26,15 @@ use motet_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{BatchSize, Decay, MixtureConstants, Momenta, Optimiser, Plateau, Schedule, Solve, Start, alpha_suits, rows};
+use crate::parts::{BatchSize, Decay, MixtureConstants, Momenta, Optimiser, Plateau, Schedule, Shares, Solve, Start, rows};
 use crate::registry::{Card, Method, Reads};
 
 /// FLIX by stochastic gradients.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct FlixSgd {
-    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
-    pub alpha: PerClient<Fraction>,
+    /// αᵢ: share of the shared model in what each client deploys, from 0 to 1: a number, { per_client = [...] }, or { estimate = { eps = 1e-3, online = true } }: the largest that costs the client at most eps.
+    pub alpha: Shares,
     /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
     #[serde(default)]
     pub sampling: Sampling,
@@ -41,13 +44,13 @@ pub struct FlixSgd {
     /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or "theory", ... }; default sgd with "theory" = 1/Lα.
     #[serde(default = "plain")]
     pub optimiser: Optimiser,
-    /// The step falls on a plateau of the cohort's loss: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, server_factor = 0.9, ... } (default: none).
+    /// The step gets smaller when the cohort's loss stops falling: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, server_factor = 0.9, ... } (default: none).
     #[serde(default)]
     pub decay: Option<Decay>,
     /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// Local solves: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
+    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -110,6 +113,13 @@ message! {
             /// ℓᵢ
             loss: f64,
         },
+        /// Line 4, with shares that are learnt.
+        Shared {
+            /// αᵢ ∇fᵢ(Tᵢ(x); B)
+            g: Vector,
+            /// αᵢ
+            share: f64,
+        },
     }
 }
 
@@ -138,7 +148,7 @@ impl Algorithm for FlixSgd {
     }
 
     fn client(&self, site: &mut Site<'_>) {
-        if self.share(site.id) < 1.0 || self.start == Start::OneShot {
+        if self.alpha.mixes(site.id) || self.start == Start::OneShot {
             self.solve.optimum(site); // line 1
         }
     }
@@ -153,7 +163,10 @@ impl Algorithm for FlixSgd {
         let sharing = round.everyone().filter(|id| self.share(id) > 0.0);
         let sum = round.sum(&sharing, Ask::Introduce { optimum: average }, |_| 1.0)?;
         if sum.numbers[0] > 0.0 {
-            return Err(Abort::Unsuited("the model does not know its smoothness: give step as a number and another start".into()));
+            return Err(Abort::Unsuited(
+                "theory needs the smoothness of the model, which is not known: give step as a number, and a start other than \"one-shot\""
+                    .into(),
+            ));
         }
         // Those who stayed silent count as those who answered do on average.
         let part = sharing.len() as f64 / (sum.answered.len().max(1) * round.everyone().len().max(1)) as f64;
@@ -174,10 +187,13 @@ impl Algorithm for FlixSgd {
         let ask = if self.decay.is_some() { Ask::Assess { x } } else { Ask::Differentiate { x } };
         let sum = round.sum(&cohort, ask, |id| cohort.weight(id))?; // line 5
         let loss = sum.numbers[0] / sum.divisor(round.share_of(|id| self.share(id) > 0.0));
-        let answered = sum.answered.clone();
+        let (answered, share) = (sum.answered.clone(), sum.numbers[0]);
         let mut q = sum.total();
         if answered.is_empty() {
             return Ok(());
+        }
+        if self.alpha.learnt().is_some() {
+            round.note("share", share / answered.len() as f64);
         }
         if answered.len() < cohort.len() {
             q.scale(cohort.len() as f64 / answered.len() as f64);
@@ -196,20 +212,20 @@ impl Algorithm for FlixSgd {
     }
 
     fn answer(&self, _: &mut (), ask: &Ask, site: &mut Site<'_>) -> Reply {
-        let alpha = self.share(site.id);
         match ask {
             Ask::Introduce { optimum } => Reply::Introduction {
-                curvature: site.train.constants().smoothness.map(|l| alpha * alpha * l),
+                curvature: site.train.constants().smoothness.map(|l| self.share(site.id).powi(2) * l),
                 optimum: optimum.then(|| self.solve.optimum(site)),
             },
             Ask::Differentiate { x } | Ask::Assess { x } => {
-                let model = self.deploys(site.id).model(self, &(), x, site);
+                let (alpha, model) = self.mixed(x, site);
                 let loss = matches!(ask, Ask::Assess { .. }).then(|| site.train.value(&model, Rows::All)); // line 6
                 let batch = self.batch.draw(site.train.samples(), &mut site.rng); // line 4
                 let mut g = model.zeros_like();
-                site.train.gradient_into(&model, rows(&batch), &mut g);
+                site.train.train_into(&model, rows(&batch), site.buffers, &mut g);
                 g.scale(alpha);
                 match loss {
+                    None if self.alpha.learnt().is_some() => Reply::Shared { g, share: alpha },
                     None => Reply::Gradient { g },
                     Some(loss) => Reply::Assessed { g, loss },
                 }
@@ -223,7 +239,12 @@ impl Algorithm for FlixSgd {
                 Misfit::of_constant("curvature", *curvature)?;
                 Misfit::of_optional(optimum.as_ref(), *wanted, model)
             }
-            (Ask::Differentiate { .. }, Reply::Gradient { g }) | (Ask::Assess { .. }, Reply::Assessed { g, .. }) => g.fits(model),
+            (Ask::Differentiate { .. }, Reply::Gradient { g }) if self.alpha.learnt().is_none() => g.fits(model),
+            (Ask::Differentiate { .. }, Reply::Shared { g, share }) if self.alpha.learnt().is_some() => {
+                Misfit::of_constant("share", Some(*share))?;
+                g.fits(model)
+            }
+            (Ask::Assess { .. }, Reply::Assessed { g, .. }) => g.fits(model),
             _ => Err(Misfit::Variant),
         }
     }
@@ -237,6 +258,7 @@ impl Algorithm for FlixSgd {
             }
             Reply::Gradient { g } => Some(Addend::counting(1.0).vector(g)),
             Reply::Assessed { g, loss } => Some(Addend::counting(1.0).vector(g).number(*loss)),
+            Reply::Shared { g, share } => Some(Addend::counting(1.0).vector(g).plain(*share)),
         }
     }
 
@@ -245,26 +267,36 @@ impl Algorithm for FlixSgd {
     }
 
     fn deploys(&self, client: ClientId) -> Deployment<Self> {
-        Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) }
+        match self.alpha.learnt() {
+            None => Deployment::Mixture { share: self.share(client), anchor: |method, site| method.solve.optimum(site) },
+            Some(_) => Deployment::Own(|method, _, x, site| method.mixed(x, site).1),
+        }
     }
 }
 
 impl FlixSgd {
-    /// αᵢ: the share of the common model in what the client deploys.
+    /// αᵢ: the share of the shared model in what the client deploys; 1 where it is learnt.
     pub fn share(&self, client: ClientId) -> f64 {
-        *self.alpha.of(client)
+        self.alpha.of(client)
+    }
+
+    /// αᵢ and Tᵢ(x)
+    fn mixed(&self, x: &Vector, site: &mut Site<'_>) -> (f64, Vector) {
+        let Some(learnt) = self.alpha.learnt() else { return (self.share(site.id), self.deploys(site.id).model(self, &(), x, site)) };
+        learnt.mixture(x, &self.solve.optimum(site), site)
     }
 }
 
 impl Study for FlixSgd {
     fn alpha(&mut self) -> Option<&mut PerClient<Fraction>> {
-        Some(&mut self.alpha)
+        self.alpha.given_mut()
     }
 
     /// With everyone, full batches and plain steps this is `flix`, and so is its promise; a step of 1/Lα is longer than
     /// any theorem about sampled gradients allows.
     fn promise(&self, facts: &Facts<'_>) -> Option<Promise> {
-        let exact = self.sampling == Sampling::Everyone && self.batch == BatchSize::All && self.decay.is_none();
+        let whole = self.sampling == Sampling::Everyone && self.batch == BatchSize::All;
+        let exact = whole && self.decay.is_none() && self.alpha.learnt().is_none();
         match self.optimiser {
             Optimiser::Sgd { step } if exact && step == Schedule::constant(step.start) => {
                 MixtureConstants::new(facts, |id| self.share(id)).descent(step.start, "FLIX Theorem 2")
@@ -274,7 +306,11 @@ impl Study for FlixSgd {
     }
 
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
-        alpha_suits(&self.alpha, clients)?;
+        self.alpha.suits(clients)?;
+        let learnt = self.alpha.learnt().is_some();
+        let theory = "shares that are learnt change the smoothness of F: give the optimiser's step as a number";
+        Unsuitable::when(learnt && self.optimiser.step() == Rate::Theory, theory)?;
+        Unsuitable::when(learnt && self.decay.is_some(), "decay looks at the loss of fixed shares: leave it or alpha's estimate out")?;
         self.sampling.suits(clients)?;
         self.optimiser.suits()
     }

@@ -144,7 +144,7 @@ impl Algorithm for L2gd {
             _ => unknown = true,
         })?;
         if unknown {
-            return Err(Abort::Unsuited("the model does not know its smoothness: give p and step as numbers".into()));
+            return Err(Abort::Unsuited("theory needs the smoothness of the model, which is not known: give p and step as numbers".into()));
         }
         // Line 1. Without a pull to the mean there is nothing to average; a rare head keeps rounds finite.
         s.p = match self.p {

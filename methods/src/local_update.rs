@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! minimise f(x) = E fᵢ(x);   Θ = (θ₁, θ₂, …) with K entries
-//! before   1  where rates are "theory": L = max Lᵢ, μ = min μᵢ
+//! before   1  where rates are "theory" or learnt: L = max Lᵢ, μ = min μᵢ
 //! round    2  draw clients S;  γ and η of this round
 //!          3  send x (and γ, if it is not the first one)
 //!          4  each i in S: optionally ℓᵢ = fᵢ(x);  y = x
@@ -25,7 +25,8 @@
 //!   send x − y as FedOpt does; the server's rate is then multiplied by γ.
 //! - Clients weigh alike, as in the paper; the released code weighs by processed examples: `weights = "examples"`.
 //! - Theory: `server_step = "theory"` is Theorem 26, `server_step = { kind = "inverse", start = "theory" }` Theorem 27, and
-//!   `step = "theory"` with it Theorem 29. All assume γ < 1/L and everyone's gradients: with sampled clients the
+//!   `step = "theory"` with it Theorem 29; `step = { estimate = { accuracy, online = true } }` is Theorem 17 with spreads that are bounded in
+//!   rounds ([`spreads`]). All assume γ < 1/L and everyone's gradients: with sampled clients the
 //!   variance of the draw comes on top, which Lemma 23 leaves out.
 //! - m-MAML is Θ_{2m+1} on quadratics with full gradients alone (Theorem 4); in general line 6 takes Hessian-vector
 //!   products, each on the batch of its step. With `hold`, that share of a client's examples is kept for the last
@@ -47,9 +48,11 @@ mod adapting;
 mod batches;
 mod messages;
 mod preset;
+mod rate;
 mod recipe;
 mod settings;
 mod sparse;
+pub mod spreads;
 mod table;
 mod theory;
 
@@ -57,8 +60,10 @@ pub use adapting::{Adapting, Order};
 use batches::{Batches, Rows, parted};
 pub use messages::{Ask, Reply, Server};
 pub use preset::{Common, Line, LocalUpdateFamily, Preset};
+pub use rate::ClientRate;
 pub use recipe::{Recipe, Rule};
 pub use settings::{Draw, Send, Theta};
+pub use spreads::{Accuracy, Spreads};
 pub use table::{TABLE, line};
 pub use theory::{Theory, phi};
 
@@ -75,9 +80,9 @@ pub struct LocalUpdateSettings {
     /// K: gradients per client and round (default 1), or { epochs = n }; left out where theta is a list.
     #[serde(rename = "local_steps", alias = "steps", default)]
     pub steps: Option<Amount>,
-    /// γ: client rate, a number from 0, "theory" (Theorem 29, with server_step), or a schedule { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
+    /// γ: client rate, a number from 0, "theory" (Theorem 29, with server_step), a schedule { kind = "inverse" | "staircase" | "cosine", start = ..., ... }, or { estimate = { accuracy = 0.1, online = true } }: the largest that keeps Theorem 17's bound.
     #[serde(rename = "step", alias = "gamma")]
-    pub gamma: Schedule<NonNegative>,
+    pub gamma: ClientRate,
     /// η: server rate of plain steps, a number, "theory" (Theorem 26), { kind = "inverse", start = "theory" } (27) or a schedule; this or optimiser must be given.
     #[serde(rename = "server_step", alias = "eta", default)]
     pub eta: Option<Schedule<Positive>>,
@@ -96,7 +101,7 @@ pub struct LocalUpdateSettings {
     /// Steps a client takes from the shared model before it deploys (default 0).
     #[serde(default)]
     pub adapt: u32,
-    /// Do clients send their loss before training, for the note cohort_loss? Default false.
+    /// Whether clients send their loss before training, which is recorded as cohort_loss (default false).
     #[serde(default)]
     pub loss: bool,
     /// |B|: examples per gradient, a number or "all" (default).
@@ -111,7 +116,7 @@ pub struct LocalUpdateSettings {
     /// x⁰: "model" (default), "zeros" or "ones".
     #[serde(default)]
     pub start: Start,
-    /// What becomes of a gradient before a local step: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps).
+    /// What is done to a gradient before each local step: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps).
     #[serde(default)]
     pub local: Direction,
 }
@@ -137,6 +142,10 @@ impl Preset for LocalUpdateSettings {
 
     fn recipe(&self) -> Recipe {
         let LocalUpdateSettings { batch, draw, sampling, start, local, .. } = self.clone();
+        let (gamma, accuracy) = match self.gamma {
+            ClientRate::Given(gamma) => (gamma, None),
+            ClientRate::Learnt(accuracy) => (Schedule::constant(Rate::Given(NonNegative::default())), Some(accuracy)),
+        };
         Recipe {
             theta: self.theta.clone(),
             steps: self.steps,
@@ -145,7 +154,8 @@ impl Preset for LocalUpdateSettings {
             hold: *self.hold,
             adapt: self.adapt,
             loss: self.loss,
-            ..Recipe::new(self.gamma, Rule::either(self.eta, self.optimiser), Common { batch, draw, sampling, start, local })
+            accuracy,
+            ..Recipe::new(gamma, Rule::either(self.eta, self.optimiser), Common { batch, draw, sampling, start, local })
         }
     }
 }
@@ -160,9 +170,12 @@ impl<P: Preset> LocalUpdateFamily<P> {
             (Some(how), Some(state)) => decay(how, state, rate),
             _ => rate,
         };
-        let gamma = match r.gamma.start {
-            Rate::Given(start) => fallen(Decay::client, *start * r.gamma.shape.at(t, f64::NAN)),
-            Rate::Theory => both.0,
+        let learnt = r.accuracy.zip(s.spreads.as_ref()).zip(s.constants);
+        let learnt = learnt.map(|((rule, spreads), known)| spreads.rate(*rule.accuracy, r.count().unwrap_or(1), known));
+        let gamma = match (r.gamma.start, learnt) {
+            (_, Some(gamma)) => gamma,
+            (Rate::Given(start), None) => fallen(Decay::client, *start * r.gamma.shape.at(t, f64::NAN)),
+            (Rate::Theory, None) => both.0,
         };
         let eta = match (&r.server, theory) {
             (Rule::Tied(slow), _) => return (gamma, *slow),
@@ -255,7 +268,8 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
 
     fn server(&self, start: Vector) -> Server {
         let plateau = self.recipe.decay.as_ref().map(Decay::begin);
-        Server { x: self.recipe.common.start.from(start), momenta: Momenta::default(), constants: None, plateau }
+        let spreads = self.recipe.accuracy.map(|_| Spreads::unknown());
+        Server { x: self.recipe.common.start.from(start), momenta: Momenta::default(), constants: None, plateau, spreads }
     }
 
     fn client(&self, _: &mut Site<'_>) {}
@@ -273,7 +287,9 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
             }
         })?;
         let (Some(most), Some(least)) = (most, least.filter(|least| *least > 0.0)) else {
-            return Err(Abort::Unsuited("the model does not know that it is smooth and strongly convex: give the rates as numbers".into()));
+            return Err(Abort::Unsuited(
+                "theory needs a model that is known to be smooth and strongly convex: give the rates as numbers".into(),
+            ));
         };
         if self.recipe.gamma.given().is_some_and(|gamma| *gamma * most >= 1.0) {
             return Err(Abort::Unsuited(format!("theory needs step < 1/L = {}: lower step or give server_step as a number", 1.0 / most)));
@@ -286,14 +302,25 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
         let cohort = round.sample(&self.recipe.common.sampling); // line 2
         let (gamma, eta) = self.rates(s);
         let x = s.x.clone();
-        let ask = if gamma == self.known_gamma() { Ask::Train { x } } else { Ask::TrainAt { x, gamma } }; // line 3
+        let signs = s.spreads.as_ref().filter(|spreads| spreads.wants_signs()).map(|_| round.rng().next_u64());
+        let ask = match &s.spreads {
+            Some(_) => Ask::Explore { x, gamma, signs },
+            None if gamma == self.known_gamma() => Ask::Train { x },
+            None => Ask::TrainAt { x, gamma },
+        }; // line 3
         let sum = round.sum(&cohort, ask, |id| cohort.weight(id))?;
         let loss = sum.numbers[0] / self.recipe.weights.divisor(&sum, 1.0);
         if sum.weight == 0.0 {
             return Ok(());
         }
+        let told = s.spreads.as_ref().and_then(|_| spreads::heard(&sum, &round.everyone(), signs.is_some()));
         let q = self.recipe.weights.estimate(sum, 1.0);
         round.accept();
+        if let (Some(spreads), Some((far2, bent)), Some((most, least))) = (&mut s.spreads, told, s.constants) {
+            spreads.hear(far2, bent, round.everyone().len() as f64);
+            round.note("sigma_c", spreads.centres2.sqrt());
+            round.note("sigma_a", spreads.curvatures(most, least));
+        }
         let finite = match &self.recipe.server {
             Rule::Optimiser(optimiser) => optimiser.apply(&mut s.x, &q, eta, &mut s.momenta), // line 8
             _ => {
@@ -323,8 +350,12 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
                 return Reply::Introduction { smoothness: known.smoothness, convexity: known.convexity };
             }
             Ask::Train { x } => (x, self.known_gamma()),
-            Ask::TrainAt { x, gamma } => (x, *gamma),
+            Ask::TrainAt { x, gamma } | Ask::Explore { x, gamma, .. } => (x, *gamma),
         };
+        if let Ask::Explore { signs, .. } = ask {
+            let (far2, bent) = spreads::look(x, *signs, site);
+            return Reply::Explored { q: self.learn(x, gamma, site).0, far2, bent };
+        }
         let loss = self.recipe.loss.then(|| site.train.value(x, motet_core::Rows::All)); // line 4
         let (q, examples) = self.learn(x, gamma, site);
         Reply::new(q, (self.recipe.weights == Weights::Examples).then_some(examples), loss)

@@ -19,7 +19,7 @@ pub type LocalUpdateDecay = LocalUpdateFamily<LocalUpdateDecaySettings>;
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct LocalUpdateDecaySettings {
-    /// How both rates fall: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, server_factor = 0.9, least = 0, machine = "released" | "paper" }; the loss is always measured.
+    /// When both rates fall, and how far: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, server_factor = 0.9, least = 0, machine = "released" | "paper" }; the loss is always measured.
     #[serde(default)]
     pub decay: Decay,
     /// The rest.

@@ -25,7 +25,7 @@ pub struct LookaheadSettings {
     /// K: gradients per client and round, or { epochs = n }.
     #[serde(rename = "local_steps", alias = "steps")]
     pub steps: Amount,
-    /// Share of the way that the shared model follows (default 0.5).
+    /// Share of the way to the fast model that the shared model goes in a round (default 0.5).
     #[serde(default = "half")]
     pub slow: Probability,
     /// The rest.

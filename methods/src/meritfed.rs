@@ -25,7 +25,8 @@
 //!   round is never worse than the target's own gᵢ alone, or than the mean over any group in S, but for δ and for f̂ ≠ f₁.
 //! - Sampling: Theorem 3.4 compares with the mean over the group G of clients like the target. With S it is the mean over
 //!   G ∩ S: σ²/|G| becomes σ² E[1/|G ∩ S|].
-//! - An unbiased compressor leaves gradients unbiased, with the variance (1 + ω) σ² + ω |∇f₁|² in place of σ².
+//! - An unbiased compressor leaves gradients unbiased, with the variance (1 + ω) σ² + ω |∇f₁|² in place of σ². The second part takes
+//!   from the descent: for γ ≤ 1/(L (1 + ω/|G|)), too, the theorem holds with (1 + ω) σ² in place of σ².
 //! - Local steps make gᵢ a gradient of another function (on quadratics LocalUpdate's surrogate); no rate is known, the first
 //!   statement holds. `step` is then s, and γ is `server_step`.
 //! - The guard: see [`Guard`].
@@ -51,10 +52,10 @@ pub struct MeritFed {
     /// The client whose model it is (default 0).
     #[serde(default)]
     pub target: u32,
-    /// s: stepsize of local steps, and γ unless server_step says otherwise.
+    /// s: stepsize of local steps, and of the server if server_step is not given.
     pub step: Positive,
     /// γ: stepsize of the model (default: step).
-    #[serde(default)]
+    #[serde(alias = "gamma", default)]
     pub server_step: Option<Positive>,
     /// K: gradients per client and round, a number (default 1), or { epochs = n }.
     #[serde(default)]
@@ -73,10 +74,10 @@ pub struct MeritFed {
     /// What a target judges by: "held-out" (default), "fresh" (a new batch per question) or "training".
     #[serde(default)]
     pub validation: Validation,
-    /// Against over-fitting few validation data: {} or { follows = 0.25 } draws slopes towards those of the target's training data, as far as their noise says (default: none).
+    /// Against over-fitting few validation data: {} or { follows = 0.25 } moves the slopes of the validation loss towards those of the training loss, the more the noisier they are (default: none).
     #[serde(default)]
     pub guard: Option<Guard>,
-    /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.
+    /// Longer gradients are shortened to this length: "none" (default), "median" of the cohort's lengths, or a number.
     #[serde(default)]
     pub clip: Clip,
 }
@@ -212,7 +213,7 @@ impl Study for MeritFed {
     fn suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         target_suits("target", self.target, clients)?;
         self.local_steps.suits("local_steps")?;
-        let alike = "weights are learnt, and no chances correct them: take a sampling in which all are equally probable";
+        let alike = "meritfed learns its weights, and unequal chances of being drawn would distort them: take a sampling in which all clients are equally probable";
         Unsuitable::when(self.sampling.has_unequal_chances(), alike)?;
         self.sampling.suits(clients)?;
         self.compressor.as_ref().map_or(Ok(()), |compressors| compressors.suits(clients, false))?;

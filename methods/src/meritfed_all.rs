@@ -35,6 +35,7 @@ use crate::registry::{Card, Method, Reads};
 #[serde(deny_unknown_fields)]
 pub struct MeritFedAll {
     /// γ: stepsize, a number.
+    #[serde(alias = "gamma")]
     pub step: Positive,
     /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
@@ -44,15 +45,15 @@ pub struct MeritFedAll {
     /// What a target judges by: "held-out" (default), "fresh" (a new batch per question) or "training".
     #[serde(default)]
     pub validation: Validation,
-    /// Longest gradient: "none" (default), "median" of those a target gets, or a number.
+    /// Longer gradients are shortened to this length: "none" (default), "median" of those a target gets, or a number.
     #[serde(default)]
     pub clip: Clip,
-    /// Work with the heaviest only: { keep = 20, first = 100, every = 50 }; everyone is tried in the first 100 rounds and every 50th.
+    /// Each target works only with the clients that weigh most for it: { keep = 20, first = 100, every = 50 }; everyone is tried in the first 100 rounds and every 50th.
     #[serde(default)]
     pub friends: Option<Friends>,
 }
 
-/// Few instead of all.
+/// Which clients a target works with, instead of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Friends {
@@ -61,7 +62,7 @@ pub struct Friends {
     /// Rounds in the beginning in which everyone is tried.
     #[serde(default = "hundred")]
     pub first: u64,
-    /// After these, every so many rounds everyone is tried again.
+    /// After these, everyone is tried again in every round that this number divides.
     #[serde(default = "fifty")]
     pub every: NonZeroU64,
 }
@@ -95,7 +96,7 @@ impl Method for MeritFedAll {
         name: "meritfed-all",
         reads: Reads::Single,
         about: "MeritFed with every client as a target: a model each, all in one round of messages",
-        paper: "after Tupitsa, Horváth, Takáč, Gorbunov 2024",
+        paper: "a variant of Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.02,"batch":3,"mirror":{"rate":5,"steps":3},"validation":"training","friends":{"keep":2,"first":2,"every":3}}"#,
     };

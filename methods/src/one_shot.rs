@@ -30,17 +30,17 @@ use crate::registry::{Card, Method, Reads};
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct OneShot {
-    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
+    /// αᵢ: share of the shared model in what each client deploys, from 0 to 1: a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
     /// cᵢ: "minimisers" (Theorem 1, default) or "stationary-points" (Theorem 3).
     #[serde(default)]
     pub weights: Weights,
-    /// Local solves: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
+    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
     #[serde(default)]
     pub solve: Solve,
 }
 
-/// What a local model weighs.
+/// The weight of a local model in the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weights {
@@ -111,7 +111,7 @@ impl Algorithm for OneShot {
         let sharing = round.everyone().filter(|id| self.share(id) > 0.0);
         let sum = round.sum(&sharing, Ask::Introduce {}, |_| 1.0)?;
         if sum.numbers[0] > 0.0 {
-            return Err(Abort::Unsuited("the model does not know its smoothness, which one-shot averaging weighs by".into()));
+            return Err(Abort::Unsuited("one-shot averaging weighs clients by the smoothness of the model, which is not known".into()));
         }
         if sum.weight > 0.0 {
             *x = sum.mean(); // line 3
@@ -172,7 +172,7 @@ impl Algorithm for OneShot {
 }
 
 impl OneShot {
-    /// αᵢ: the share of the common model in what the client deploys.
+    /// αᵢ: the share of the shared model in what the client deploys.
     pub fn share(&self, client: ClientId) -> f64 {
         *self.alpha.of(client)
     }

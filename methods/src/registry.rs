@@ -44,7 +44,7 @@ pub enum Reads {
     BySetting(&'static str),
 }
 
-/// Generic code that wants "the algorithm of that name": simulate it, serve it, join it.
+/// Generic code that is given an algorithm by its name: to simulate it, serve it or join it.
 pub trait Visitor {
     /// What it makes of it.
     type Out;

@@ -83,15 +83,15 @@ pub use settings::{Coin, Controls, Setting, Steps, Target};
 /// Scafflix itself.
 pub type Scafflix = ScafflixFamily<Personal>;
 
-/// The algorithm of all three.
+/// The algorithm of Scafflix, i-Scaffnew and Scaffnew.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields, bound(serialize = "", deserialize = ""))]
 pub struct ScafflixFamily<K: Kind> {
-    /// What only one of them has.
+    /// The settings that only one of the three methods has.
     #[serde(flatten)]
     pub kind: K,
     /// γᵢ: stepsize, a number, or "theory" (default): 1/A_i, A_i = L_i for exact gradients.
-    #[serde(default = "settings::theory")]
+    #[serde(alias = "gamma", default = "settings::theory")]
     pub step: Rate<Positive>,
     /// Multiplies the stepsize of theory (default 1).
     #[serde(default = "settings::one")]
@@ -123,10 +123,10 @@ pub struct ScafflixFamily<K: Kind> {
     /// Cᵢ: compresses what clients send, as { kind = "rand-k", k = 0.2 }; bernoulli, qsgd or natural; or a list with one for each client (default: none).
     #[serde(default)]
     pub compressor: Option<Compressors>,
-    /// The steps fall on a plateau of the loss: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, ... } (default: none).
+    /// The steps get smaller when the loss stops falling: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, ... } (default: none).
     #[serde(default)]
     pub decay: Option<Decay>,
-    /// Local solves: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
+    /// How local optima are found: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
     #[serde(default)]
     pub solve: Solve,
 }
@@ -385,7 +385,7 @@ impl<K: Kind> Algorithm for ScafflixFamily<K> {
 }
 
 impl<K: Kind> ScafflixFamily<K> {
-    /// αᵢ: the share of the common model in what the client deploys.
+    /// αᵢ: the share of the shared model in what the client deploys.
     pub fn share(&self, client: ClientId) -> f64 {
         self.kind.alpha().map_or(1.0, |alpha| *alpha.of(client))
     }
@@ -405,6 +405,8 @@ impl<K: Kind> Study for ScafflixFamily<K> {
         self.sampling.suits(clients)?;
         self.compressor_suits(clients)?;
         self.target_suits()?;
+        let kept = self.sampling.variant == Variant::Author && self.h0 != Controls::Zero;
+        Unsuitable::when(kept, "variant = \"author\" resets control variates in every round: leave h0 out, or take \"tracked\"")?;
         let both = self.decay.is_some() && self.compressor.is_some();
         Unsuitable::when(both, "decay goes with uncompressed replies: leave one of the two out")
     }

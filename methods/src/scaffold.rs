@@ -30,7 +30,7 @@ pub struct Scaffold {
     /// s: stepsize of local training.
     pub step: Positive,
     /// η: what the mean change is multiplied with (default 1).
-    #[serde(default = "one")]
+    #[serde(alias = "eta", default = "one")]
     pub server_step: Positive,
     /// K: local steps per round, a number, or { epochs = n }; default one epoch.
     #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]

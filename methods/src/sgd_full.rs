@@ -26,6 +26,7 @@ pub struct SgdFull {
     #[serde(default)]
     pub target: u32,
     /// γ: stepsize, a number.
+    #[serde(alias = "gamma")]
     pub step: Positive,
     /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
@@ -33,7 +34,7 @@ pub struct SgdFull {
     /// A: { kind = "mean" } (default), { kind = "median" }, { kind = "trimmed-mean", liars = 20 }, { kind = "krum", liars = 20 } or { kind = "geometric-median" }.
     #[serde(default)]
     pub aggregator: Aggregator,
-    /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.
+    /// Longer gradients are shortened to this length: "none" (default), "median" of the cohort's lengths, or a number.
     #[serde(default)]
     pub clip: Clip,
 }

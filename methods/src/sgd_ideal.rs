@@ -19,7 +19,7 @@ use crate::parts::questions::{Ask, Places, Reply};
 use crate::parts::{BatchSize, target_suits};
 use crate::registry::{Card, Method, Reads};
 
-/// The target and its like.
+/// The mean gradient of the target and of clients known to be like it.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct SgdIdeal {
@@ -27,6 +27,7 @@ pub struct SgdIdeal {
     #[serde(default)]
     pub target: u32,
     /// γ: stepsize, a number.
+    #[serde(alias = "gamma")]
     pub step: Positive,
     /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]

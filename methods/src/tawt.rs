@@ -30,6 +30,7 @@ pub struct Tawt {
     #[serde(default)]
     pub target: u32,
     /// γ: stepsize, a number.
+    #[serde(alias = "gamma")]
     pub step: Positive,
     /// |Bᵢ|: examples per gradient, a number or "all" (default).
     #[serde(default)]
@@ -37,7 +38,7 @@ pub struct Tawt {
     /// c: how fast weights move (default: 100 times the step).
     #[serde(default)]
     pub rate: Option<NonNegative>,
-    /// Longest gradient: "none" (default), "median" of the cohort's lengths, or a number.
+    /// Longer gradients are shortened to this length: "none" (default), "median" of the cohort's lengths, or a number.
     #[serde(default)]
     pub clip: Clip,
 }
@@ -54,7 +55,7 @@ impl Method for Tawt {
 }
 
 impl Tawt {
-    /// The exponents of line 3.
+    /// Line 3: by which exponents the weights are multiplied.
     pub fn exponents(&self, reference: &Vector, gradients: &Gradients) -> Vec<f64> {
         let c = self.rate.map_or(100.0 * *self.step, |rate| *rate);
         gradients.rows().iter().map(|g| c * cosine(reference, g)).collect()

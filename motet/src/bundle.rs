@@ -9,6 +9,7 @@
 //! A bundle holds nothing of other clients: no model, no name, no statistic.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use motet_core::Vector;
@@ -60,7 +61,7 @@ pub struct Card {
 pub struct Feature {
     /// As the header calls it.
     pub column: String,
-    /// What stands for a gap; none for words, of which a gap is none.
+    /// What a gap is filled with; absent for columns of words, where a gap is none of the words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<f64>,
     /// What is subtracted and what is divided by, where numbers are standardised.
@@ -71,7 +72,7 @@ pub struct Feature {
     pub words: Vec<String>,
 }
 
-/// (x − mean) / deviation; 0 everywhere where the deviation is 0.
+/// How a column is standardised: (x − mean) / deviation, or 0 everywhere if the deviation is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
     /// Of the client's training rows.
@@ -85,7 +86,7 @@ pub struct Scale {
 pub struct Chosen {
     /// "join", "stay" or "unclear".
     pub advice: String,
-    /// The way in words.
+    /// The method, in words.
     pub way: String,
     /// The method's name in experiment files.
     pub method: String,
@@ -150,7 +151,10 @@ pub(crate) fn write(folder: &Path, mut card: Card, passport: &Passport, x: Vecto
 
 /// Refuses a model that is not the one its card was written for. A model without a card is taken as it is.
 pub(crate) fn fits_its_card(model: &Path, bytes: &[u8]) -> Result<(), String> {
-    let Ok(text) = motet_files::read_text(&model.with_file_name(CARD), MOST_CARD) else { return Ok(()) };
+    let text = match motet_files::read_text(&model.with_file_name(CARD), MOST_CARD) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        text => text.map_err(|e| format!("{CARD} beside it cannot be read: {e}"))?,
+    };
     let card: Card = serde_json::from_str(&text).map_err(|e| format!("{CARD} beside it is no card: {e}"))?;
     if card.sha256 == sha256(bytes) {
         return Ok(());
@@ -158,12 +162,18 @@ pub(crate) fn fits_its_card(model: &Path, bytes: &[u8]) -> Result<(), String> {
     Err(format!("is not the model that {CARD} beside it describes: one of the two was changed or damaged"))
 }
 
+/// Six digits after the point: enough to look at.
+fn rounded(value: f64) -> f64 {
+    let scaled = (value * 1e6).round() / 1e6;
+    if scaled == 0.0 || !scaled.is_finite() { value } else { scaled }
+}
+
 impl Card {
     /// For people.
     fn readme(&self) -> String {
         let mut text = format!("# The model of {}\n\n", self.client);
         let target = self.target.as_deref().unwrap_or("the target");
-        text += &format!("Predicts `{target}`. Use it so:\n\n```\n{}\n```\n\n{}\n\n", self.usage, self.chosen.why);
+        text += &format!("Predicts `{target}`. Use it like this:\n\n```\n{}\n```\n\n{}\n\n", self.usage, self.chosen.why);
         text += "## What to expect\n\n";
         for expected in &self.expect {
             let interval = expected.interval.map_or("no interval".to_owned(), |[low, high]| format!("95 % interval {low:.4} to {high:.4}"));
@@ -172,9 +182,10 @@ impl Card {
         text += "\nMeasured on rows that were kept away from training, over repeated splits. The model itself is trained on all rows.\n";
         text += "\n## Columns\n\n| column | a gap becomes | scale |\n|---|---|---|\n";
         for feature in &self.features {
-            let fill = feature.fill.map_or("none of the words".to_owned(), |fill| format!("{fill:.6}"));
+            let fill = feature.fill.map_or("none of the words".to_owned(), |fill| rounded(fill).to_string());
             let scale = match (&feature.scale, feature.words.is_empty()) {
-                (Some(scale), _) => format!("(x − {:.6}) / {:.6}", scale.mean, scale.deviation),
+                (Some(scale), _) if scale.deviation > 0.0 => format!("(x − {}) / {}", rounded(scale.mean), rounded(scale.deviation)),
+                (Some(_), _) => "0 whatever it is: the client's rows have one value, or none".to_owned(),
                 (None, true) => "as it is".to_owned(),
                 (None, false) => format!("0 or 1 for each of {}", feature.words.join(", ")),
             };

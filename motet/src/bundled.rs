@@ -37,24 +37,24 @@ impl Bundled {
         Ok(found)
     }
 
-    /// Other names it is asked for by.
+    /// Other names by which it can be found.
     pub fn also(&self) -> Vec<String> {
         self.list("also")
     }
 
-    /// Which entries of the specification it shows.
+    /// Which figures, tables and statements of the papers it shows, by their short names.
     pub fn entries(&self) -> Vec<String> {
         self.list("entries")
     }
 
-    /// The entries that no experiment shows.
+    /// The required figures and statements that no experiment shows.
     pub fn missing() -> Vec<&'static str> {
         let shown: Vec<String> = EXPERIMENTS.iter().flat_map(Bundled::entries).collect();
         REQUIRED.iter().copied().filter(|entry| !shown.iter().any(|s| s == entry)).collect()
     }
 
     fn list(&self, key: &str) -> Vec<String> {
-        let table = toml::from_str::<toml::Table>(self.text).unwrap_or_default();
+        let table = toml::from_str::<toml::Table>(self.text).expect("a bundled experiment is TOML");
         let names = table.get(key).and_then(|list| list.as_array()).cloned().unwrap_or_default();
         names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
     }

@@ -29,7 +29,7 @@ pub struct Catalogue {
     compressors: Kinds<dyn AnyCompressor>,
 }
 
-/// What a catalogue holds is understood on this thread while this lives.
+/// While this guard lives, this thread understands what the catalogue holds.
 pub struct Entered {
     _kinds: [motet_core::kind::Entered; 4],
 }
@@ -58,19 +58,19 @@ pub enum Misread {
 }
 
 impl Catalogue {
-    /// Our sources, splits, models and compressors, and no method.
+    /// The sources, splits, models and compressors that come with Motet, and no method.
     pub fn without_methods() -> Self {
         Self { methods: vec![], sources: SOURCES.clone(), splits: SPLITS.clone(), models: MODELS.clone(), compressors: COMPRESSORS.clone() }
     }
 
-    /// Everything of ours.
+    /// Everything that comes with Motet.
     pub fn standard() -> Self {
         let mut all = Self::without_methods();
         each_method(&mut all);
         all
     }
 
-    /// The same, and a method of one's own under the name on its card.
+    /// Adds a method of your own, under the name on its card.
     ///
     /// # Panics
     /// If there is a method of that name already: experiment files could not tell them apart. So it is with the others below.
@@ -79,7 +79,7 @@ impl Catalogue {
         self
     }
 
-    /// The same, and a source of one's own.
+    /// Adds a source of your own.
     pub fn source<S: Kind>(mut self) -> Self
     where
         dyn AnySource: Takes<S>,
@@ -88,7 +88,7 @@ impl Catalogue {
         self
     }
 
-    /// The same, and a split of one's own.
+    /// Adds a split of your own.
     pub fn split<S: Kind>(mut self) -> Self
     where
         dyn AnySplit: Takes<S>,
@@ -97,7 +97,7 @@ impl Catalogue {
         self
     }
 
-    /// The same, and a model of one's own.
+    /// Adds a model of your own.
     pub fn model<M: Kind>(mut self) -> Self
     where
         dyn AnyModel: Takes<M>,
@@ -106,7 +106,7 @@ impl Catalogue {
         self
     }
 
-    /// The same, and a compressor of one's own.
+    /// Adds a compressor of your own.
     pub fn compressor<C: Kind>(mut self) -> Self
     where
         dyn AnyCompressor: Takes<C>,

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use motet_core::{ClientId, Reader, State, Store, StoreError, Wire};
+use motet_core::{ClientId, Reader, State, Store, StoreError, Wire, WireError};
 use motet_runtime::{Disk, Homes, Keeps, Memory};
 
 use crate::cluster::place;
@@ -120,12 +120,14 @@ pub(crate) fn joined(parts: Vec<Vec<u8>>) -> Vec<u8> {
 
 /// The states of each rank.
 pub(crate) fn parts(index: &[u8]) -> io::Result<Vec<&[u8]>> {
-    let Some(all) = index.strip_prefix(RANKS) else { return Ok(vec![index]) };
-    let (mut from, mut parts) = (Reader::new(all), vec![]);
-    while from.left() > 0 {
-        let length = u64::decode(&mut from).map_err(io::Error::other)?;
-        let length = usize::try_from(length).map_err(io::Error::other)?;
-        parts.push(from.take(length).map_err(io::Error::other)?);
+    let Some(mut all) = index.strip_prefix(RANKS) else { return Ok(vec![index]) };
+    let mut parts = vec![];
+    while !all.is_empty() {
+        let cut =
+            all.split_first_chunk().and_then(|(length, rest)| rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?));
+        let (part, rest) = cut.ok_or_else(|| io::Error::other(WireError::Short))?;
+        parts.push(part);
+        all = rest;
     }
     Ok(parts)
 }

@@ -1,4 +1,4 @@
-//! Whom a run is made with: what programs have, as a population.
+//! The clients of a run: what a program has, as a population.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Clients of one's own making, and where training starts.
+    /// Clients from a program's own population, and where training starts.
     pub fn new(population: Arc<dyn Population>, start: impl Into<Vector>) -> Self {
         Self { population, start: Some(start.into()) }
     }
 
-    /// How many there are; none if there is no end of them.
+    /// How many there are; `None` if the population has no end.
     pub fn count(&self) -> Option<u32> {
         match self.population.roster() {
             Roster::Listed(ids) => Some(ids.len() as u32),
@@ -79,7 +79,7 @@ impl From<Vec<Function>> for Clients {
 
 impl From<&Problem> for Clients {
     fn from(problem: &Problem) -> Self {
-        Self::new(Arc::clone(&problem.population), problem.start.clone())
+        Self::new(Arc::clone(&problem.population), problem.start().into_owned())
     }
 }
 

@@ -22,6 +22,8 @@ wire! {
     pub(crate) struct Opening {
         /// Is there another run at all?
         pub(crate) more: bool,
+        /// So many groups of ranks do runs side by side, if not 0, in folders within this one; nothing else below is said then.
+        pub(crate) groups: u32,
         pub(crate) problem: u32,
         /// The method as it fits the problem, and its parameters as JSON.
         pub(crate) entry: u32,
@@ -79,6 +81,13 @@ pub fn agree(crew: &dyn Crew, own: Option<&Error>) -> Result<(), Error> {
     Err(Error::Rank { rank, reason })
 }
 
+/// Lets the other ranks of a crew go.
+pub(crate) fn dismiss(crew: &dyn Crew) -> Result<(), Error> {
+    let mut message = vec![];
+    Opening::default().encode(&mut message);
+    crew.broadcast(&mut message).map_err(gone)
+}
+
 pub(crate) fn gone(gone: CrewGone) -> Error {
     Error::Rank { rank: gone.0, reason: "is gone".into() }
 }
@@ -105,6 +114,10 @@ impl Simulation {
             let opening = Opening::decode(&mut Reader::new(&message)).map_err(|e| unread(&e))?;
             if !opening.more {
                 return Ok(());
+            }
+            if opening.groups > 0 {
+                self.in_a_group(crew, opening.groups as usize, Path::new(opening.folder.as_deref().unwrap_or_default()))?;
+                continue;
             }
             match self.session(crew, &opening) {
                 Ok(session) => {

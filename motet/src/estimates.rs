@@ -1,4 +1,4 @@
-//! What theorems ask for and people do not know, estimated from the clients' data: no training run is made for it.
+//! Values that theorems need and nobody knows, estimated from the clients' data without any training run.
 //!
 //! - **αᵢ** (FLIX, Theorem 1). F(x_avg) − F* ≤ 1/(2n) Σ αᵢ² Lᵢ |xᵢ* − x_avg|², and x_avg is the point for which that sum is least. So for
 //!   any z the choice αᵢ = √(2ε/(Lᵢ |xᵢ* − z|²)), at most 1, keeps F(x_avg) − F* ≤ ε; z is the mean of the xᵢ* with weights Lᵢ. Each client
@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::catalogue::Catalogue;
-use crate::config::{MethodEntry, ShareRule};
+use crate::config::{EstimateRules, MethodEntry, ShareRule};
 use crate::method::AnyMethod;
 use crate::session::States;
 use crate::simulate::Built;
@@ -40,6 +40,9 @@ pub(crate) struct Estimates {
     /// σ_c, σ_A and γ
     #[serde(skip_serializing_if = "Option::is_none")]
     local_updates: Option<[f64; 3]>,
+    /// Is the value learnt in rounds, and this what it would be before the first?
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    online: bool,
 }
 
 /// The clients' losses, what is known of them, and their optima.
@@ -53,14 +56,14 @@ struct Ground<'a> {
 }
 
 impl Estimates {
-    /// Follows the rules of a method on a problem. None where there are none.
-    pub(crate) fn of(entry: &MethodEntry, built: &Built, pool: &Arc<Pool>) -> Result<Option<Self>, String> {
-        let rules = &entry.estimates;
+    /// Follows some of a method's rules on a problem. None where there are none.
+    pub(crate) fn of(entry: &MethodEntry, rules: &EstimateRules, built: &Built, pool: &Arc<Pool>) -> Result<Option<Self>, String> {
         if !rules.any() {
             return Ok(None);
         }
         let ground = Ground::of(entry, built, pool)?;
-        let mut found = Self { alpha: rules.alpha.map(|rule| ground.shares(&rule)), ..Self::default() };
+        let online = *rules != rules.beforehand();
+        let mut found = Self { alpha: rules.alpha.map(|rule| ground.shares(&rule)), online, ..Self::default() };
         let params = entry.method.params();
         if rules.noise {
             let Some(batch) = params.get("batch").and_then(Value::as_u64) else {
@@ -102,7 +105,8 @@ impl Estimates {
         let alpha = self.alpha.as_ref().map(|of| format!("alpha_i {}", range(of)));
         let noise = self.noise.as_ref().map(|of| format!("C_i {}", range(of)));
         let gamma = self.local_updates.map(|[c, a, gamma]| format!("sigma_c {c:.4e}, sigma_A {a:.4e}, gamma {gamma:.4e}"));
-        format!("  estimated: {}\n", [alpha, noise, gamma].into_iter().flatten().collect::<Vec<_>>().join("; "))
+        let learnt = if self.online { " (learnt in rounds; this is what local solves give before the first)" } else { "" };
+        format!("  estimated: {}{learnt}\n", [alpha, noise, gamma].into_iter().flatten().collect::<Vec<_>>().join("; "))
     }
 }
 

@@ -44,6 +44,7 @@
 //! by default, `parquet` (tables) is not. A source that was left out is refused by the name of the feature it needs.
 
 pub use motet_core as core;
+pub use motet_files as files;
 pub use motet_link as link;
 pub use motet_methods as methods;
 pub use motet_problems as problems;
@@ -66,6 +67,7 @@ pub mod config;
 mod error;
 mod estimates;
 mod method;
+mod network;
 mod observer;
 mod passport;
 pub mod predict;
@@ -85,6 +87,7 @@ pub use clients::{Clients, Function};
 pub use config::{Document, Experiment};
 pub use error::Error;
 pub use method::AnyMethod;
+pub use network::{Network, Timed};
 pub use observer::{Event, Observer, Unobserved};
 pub use recorders::{Folder, InMemory, Recorder};
 pub use resume::Workplace;

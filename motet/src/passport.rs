@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use motet_problems::{ModelConfig, Preparation, Problem, ProblemConfig};
+use motet_problems::{ModelConfig, Preparation, Problem, ProblemConfig, ProblemError};
 use serde::{Deserialize, Serialize};
 
 /// What has to be known to use a model again, beside its numbers.
@@ -36,24 +36,24 @@ pub(crate) struct Passport {
 
 impl Passport {
     /// Of a problem on examples; none if its clients brought functions of their own.
-    pub(crate) fn of(config: &ProblemConfig, problem: &Problem) -> Option<Self> {
+    pub(crate) fn of(config: &ProblemConfig, problem: &Problem) -> Result<Option<Self>, ProblemError> {
+        let Some(model) = config.model.clone() else { return Ok(None) };
         let classes = problem.census.labels.len() as u32;
         let columns = problem.census.columns.clone();
         let (client_column, target) = columns.map_or((None, None), |columns| (columns.client, Some(columns.target)));
         let prefix = client_column.as_ref().map(|column| format!("{column} ")).unwrap_or_default();
-        let name = |name: &Option<String>| name.as_ref().map(|name| name.strip_prefix(&prefix).unwrap_or(name).to_owned());
-        let clients: Option<Vec<String>> = problem.census.clients.iter().map(|client| name(&client.name)).collect();
-        Some(Self {
-            model: config.model.clone()?,
+        let name = |name: String| name.strip_prefix(&prefix).map(str::to_owned).unwrap_or(name);
+        Ok(Some(Self {
+            model,
             features: problem.census.features,
             classes: (classes > 0).then_some(classes),
             class_names: problem.census.classes.clone(),
-            clients: clients.unwrap_or_default(),
+            clients: problem.client_names().into_iter().map(name).collect(),
             client_column,
             target,
-            preparation: problem.preparation.clone(),
+            preparation: problem.prepared()?,
             bundle: false,
-        })
+        }))
     }
 
     /// As a file of models holds it.

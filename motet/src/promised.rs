@@ -16,7 +16,7 @@ impl Built {
         let Some((smoothness, convexity)) = self.known_constants().filter(|(smoothness, _)| !smoothness.is_empty()) else {
             return Ok(None);
         };
-        let facts = Facts::new(&smoothness, &convexity, self.problem.start.len());
+        let facts = Facts::new(&smoothness, &convexity, self.problem.start().len());
         let Some((session, best)) = found else { return Ok(method.promise(&facts)) };
         // A theorem asks for numbers; that they could not be had is told when it has got its answer.
         let failed = RefCell::new(None);

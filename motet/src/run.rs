@@ -1,4 +1,4 @@
-//! One method on one problem, in a line.
+//! One run: one method on one problem.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub struct Trained<A: Study> {
     pub server: A::Server,
     /// The model that the server would hand client 0.
     pub shared: Vector,
-    /// What each client deploys; empty where there is no end of clients.
+    /// What each client deploys; empty if the population has no end.
     pub personal: Vec<(ClientId, Vector)>,
     /// What was sent and computed.
     pub ledger: Ledger,
@@ -87,7 +87,7 @@ impl<A: Study> Run<A> {
         self
     }
 
-    /// How many threads to use; all cores if nobody says.
+    /// How many threads to use (default: all cores).
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
         self
@@ -99,7 +99,7 @@ impl<A: Study> Run<A> {
         self
     }
 
-    /// Measure after every so many rounds; 0 measures only at the end.
+    /// Measures after every this many rounds; 0 measures only at the end.
     pub fn measure_every(mut self, rounds: u64) -> Self {
         self.plan.rhythm = if rounds == 0 { Rhythm::At(vec![]) } else { Rhythm::Every(rounds) };
         self

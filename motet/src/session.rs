@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use motet_core::{
-    Abort, AfterRound, Checkpointer, ClientId, ClientVersions, Fleet, Host, LastReplies, Ledger, Memo, Outcome, Plan, Population, Probe,
-    ProbeRequest, Reader, RunState, Score, Seed, Sink, Store, StoreError, TrainError, Trained, Vector, Wire, train_from,
+    Abort, AfterRound, Checkpointer, ClientId, ClientVersions, Fleet, Host, LastReplies, Ledger, Memo, ModelShape, Outcome, Plan,
+    Population, Probe, ProbeRequest, Reader, RunState, Scattered, Score, Seed, Sink, Store, StoreError, TrainError, Trained, Vector, Wire,
+    train_from,
 };
-use motet_link::{Consent, FolderKeep, HostWork, Mark, Remote, Work};
+use motet_link::{Consent, FolderKeep, HostWork, Mark, Pocket, PocketKeep, Remote, Work};
 use motet_methods::Method;
 use motet_problems::Problem;
 use motet_runtime::{Byzantine, Crew, Deployed, Homes, Keeps, Pool, Ranks, Team, serve};
@@ -21,7 +22,7 @@ use crate::resume::Saved;
 use crate::timed::Timed;
 use crate::whereabouts::Whereabouts;
 
-/// What a run stands on.
+/// What a run is given: problem, plan, and where its clients are.
 pub struct Ground<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) memo: Arc<Memo>,
@@ -37,25 +38,45 @@ pub struct Ground<'a> {
     pub(crate) remote: Option<Remote>,
 }
 
-/// What one client of a study stands on, at its agent.
+/// What one client of a study is given, at its agent.
 pub struct ClientGround<'a> {
     pub(crate) client: ClientId,
-    pub(crate) problem: &'a Problem,
+    pub(crate) population: Arc<dyn Population>,
     pub(crate) seed: Seed,
-    /// Where its states are kept.
-    pub(crate) folder: &'a Path,
+    pub(crate) home: ClientHome<'a>,
     pub(crate) consent: Consent,
     /// Is given the client's own model whenever it is measured as a whole.
     pub(crate) on_model: Box<dyn FnMut(Vector) + Send>,
 }
 
+/// Where the states of a client are kept that works on its own.
+pub(crate) enum ClientHome<'a> {
+    Folder(&'a Path),
+    /// With somebody else; its local solves too, since it may be started anew for each task.
+    Pocket(Pocket),
+}
+
 /// The client's half of a method at its agent, and what the agent remembers.
 pub(crate) fn client_work<M: Method>(method: Arc<M>, ground: ClientGround<'_>) -> io::Result<(Box<dyn Work>, Mark)> {
-    let ClientGround { client, problem, seed, folder, consent, on_model } = ground;
-    let (keep, mark) = FolderKeep::<M::Client>::open(folder, client)?;
-    let population = Arc::clone(&problem.population) as Arc<dyn Population>;
-    let host = Host::new(method, population, keep.store(), Arc::default(), seed);
-    Ok((Box::new(HostWork::new(client, host, keep, consent).with_model(on_model)), mark))
+    let ClientGround { client, population, seed, home, consent, on_model } = ground;
+    let memo = Arc::<Memo>::default();
+    let model = {
+        let shard = population.shard(client).map_err(io::Error::other)?;
+        ModelShape { dim: shard.train.dim(), precision: shard.train.precision() }
+    };
+    match home {
+        ClientHome::Folder(folder) => {
+            let (keep, mark) = FolderKeep::<M::Client>::open(folder, client)?;
+            let host = Host::new(method, population, keep.store(), memo, seed);
+            Ok((Box::new(HostWork::new((client, model), host, keep, consent).with_model(on_model)), mark))
+        }
+        ClientHome::Pocket(pocket) => {
+            let (keep, mark) = PocketKeep::<M::Client>::open(pocket, client)?;
+            memo.archive(|| keep.solves());
+            let host = Host::new(method, population, keep.store(), memo, seed);
+            Ok((Box::new(HostWork::new((client, model), host, keep, consent).with_model(on_model)), mark))
+        }
+    }
 }
 
 /// Where client states sleep.
@@ -134,7 +155,7 @@ pub struct Ended {
     pub outcome: Outcome,
 }
 
-/// Is offered every moment between two rounds: to make it durable, or to end the run there.
+/// Is given the state of the run after every round, whatever the method: to write it to disk, or to end the run there.
 pub trait AnyCheckpointer {
     /// After a round that is not the last.
     fn after(&mut self, moment: &dyn AnyRunState) -> io::Result<AfterRound>;
@@ -143,14 +164,14 @@ pub trait AnyCheckpointer {
     fn end(&mut self, moment: &dyn AnyRunState) -> io::Result<()>;
 }
 
-/// A moment of a run that can be made durable.
+/// The state of a run between two rounds, which can be written to disk.
 pub trait AnyRunState {
     /// The round to come.
     fn next_round(&self) -> u64;
     /// What was heard of everyone.
     fn heard(&self) -> LastReplies;
     /// Everything the loop knows, as bytes.
-    fn bytes(&self) -> Vec<u8>;
+    fn scattered(&self) -> Scattered;
     /// Makes the client states as durable as they can be: the number of that version, and what finds them again.
     fn commit(&self) -> io::Result<(u64, Vec<u8>)>;
     /// Versions before this one are needed no more.
@@ -178,7 +199,7 @@ impl<M: Method> Live<M> {
         let Ground { problem, memo, pool, seed, states, disturbed, crew, homes, remote } = ground;
         let rank = crew.as_ref().map_or(0, |crew| crew.rank());
         let quarters = Quarters { rank, homes: &homes };
-        let mut now = RunState::before(&*method, problem.start.clone());
+        let mut now = RunState::before(&*method, problem.start().into_owned());
         let mut heard_before = vec![];
         let (states, store) = match states {
             States::Sized(sizes) => {
@@ -190,7 +211,7 @@ impl<M: Method> Live<M> {
                 let states = ClientStates::found(saved, folder, limit, &quarters)?;
                 // Only the server has it.
                 for moment in saved.iter().rev().filter(|_| rank == 0) {
-                    now = RunState::decode(&mut Reader::new(&moment.moment)).map_err(|e| io::Error::other(e.to_string()))?;
+                    now = Self::moment(&moment.moment.as_bytes(0..moment.moment.len()))?;
                     heard_before.push(now.account.heard.clone());
                 }
                 let store = states.store();
@@ -208,6 +229,19 @@ impl<M: Method> Live<M> {
         let honest = remote.map_or(Whereabouts::Here(honest), Whereabouts::Away);
         let fleet = Timed { inner: Deployed::new(Byzantine::new(honest, liars, seed), devices, seed), probing: Rc::default() };
         Ok(Self { method, host, fleet, states, pool, now, crew, team, heard_before })
+    }
+
+    /// A saved moment, to its last byte: a build of the same version whose method kept something else wrote other bytes.
+    fn moment(bytes: &[u8]) -> io::Result<RunState<M>> {
+        let mut reader = Reader::new(bytes);
+        let moment = RunState::decode(&mut reader).ok().filter(|_| reader.left() == 0);
+        let other = || {
+            format!(
+                "the checkpoint was written by another build of motet, whose {} kept other things: finish it with that one, or run anew with --overwrite",
+                M::CARD.name
+            )
+        };
+        moment.ok_or_else(|| io::Error::other(other()))
     }
 }
 
@@ -338,10 +372,8 @@ impl<M: Method> AnyRunState for Saveable<'_, M> {
         self.moment.account.heard.clone()
     }
 
-    fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.moment.bytes() as usize);
-        self.moment.encode(&mut bytes);
-        bytes
+    fn scattered(&self) -> Scattered {
+        Scattered::of(self.moment)
     }
 
     fn commit(&self) -> io::Result<(u64, Vec<u8>)> {

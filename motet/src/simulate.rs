@@ -7,16 +7,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use motet_core::{ClientId, Fraction, LastReplies, Memo, ModelShape, PerClient, Plan, Reference, Roster, Seed, Wire};
+use motet_core::{ClientId, Fraction, LastReplies, Memo, ModelShape, PerClient, Plan, Reference, Roster, Seed};
 use motet_link::Remote;
-use motet_problems::{Problem, ProblemConfig};
+use motet_problems::{Folders, Problem, ProblemConfig, ProblemError};
 use motet_records::{ClientRow, EventKind, Format, Manifest, OptimumCard, Records, RunCard, Summary, Trial, Utc, names};
 use motet_report::claims::judge;
 use motet_report::{cautions, render, render_as, tensorboard, verdict};
-use motet_runtime::{Crew, Homes, Pool, Solves};
+use motet_runtime::{Crew, Homes, Pool, Shelf, Solves};
 use serde_json::{Map, Value};
 
-use crate::cluster::{Opening, gone};
+use crate::cluster::dismiss;
 use crate::config::{Experiment, MethodEntry, StoreSection};
 use crate::error::Error;
 use crate::method::AnyMethod;
@@ -25,9 +25,11 @@ use crate::recorders::Recorder;
 use crate::session::{Ground, States};
 use crate::tuning::{TrialHistory, Trials};
 
+mod aside;
 mod plan;
 mod run;
 
+use aside::{Assigned, Progress};
 use plan::Plans;
 use run::{Begun, Simulate};
 
@@ -47,7 +49,7 @@ pub struct Built {
 /// Digest of a function → its minimum; none if it could not be found.
 type Optima = BTreeMap<[u8; 32], Option<(Reference, OptimumCard)>>;
 
-/// One run to be.
+/// A run that is planned.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned {
     variant: usize,
@@ -106,9 +108,16 @@ impl Simulation {
         Self::on(experiment, Arc::new(Pool::all_cores()))
     }
 
-    /// The same, on the threads of a pool.
+    /// Like [`new`](Self::new), on the threads of a pool.
     pub fn on(experiment: Experiment, pool: Arc<Pool>) -> Result<Self, Error> {
         Self::solving_with(experiment, pool, &|_| Arc::default())
+    }
+
+    /// The same on one of several ranks, which hold data once for each machine: they have this shelf in common, and all of a machine
+    /// build the same experiment.
+    pub fn on_shelf(experiment: Experiment, pool: Arc<Pool>, shelf: Option<Arc<Shelf>>) -> Result<Self, Error> {
+        let folders = Folders { shelf, ..Folders::beside(&experiment.document.folder) };
+        Self::planned(experiment, pool, &|config, seed| Problem::build_from(config, &folders, seed), &|_| Arc::default())
     }
 
     /// The same, with a memo for the local solves of each problem.
@@ -117,14 +126,13 @@ impl Simulation {
         Self::planned(experiment, pool, &|config, seed| Problem::build(config, &folder, seed), memo)
     }
 
-    /// The same with clients of these names on other machines; their data are never here. They are reached through what
-    /// `reached` makes of the planned study.
+    /// The same with clients on other machines, whose data are never here: `build` makes what is known of their problems. They are
+    /// reached through what `reached` makes of the planned study.
     pub(crate) fn between_machines<E: Elsewhere + 'static>(
         experiment: Experiment,
-        clients: &[String],
+        build: impl Fn(&ProblemConfig, u64) -> Result<Problem, ProblemError>,
         reached: impl FnOnce(&Self) -> Result<E, Error>,
     ) -> Result<Self, Error> {
-        let build = |config: &ProblemConfig, seed| Problem::elsewhere(config, clients, seed);
         let mut simulation = Self::planned(experiment, Arc::new(Pool::new(1)), &build, &|_| Arc::default())?;
         simulation.elsewhere = Some(Box::new(reached(&simulation)?));
         Ok(simulation)
@@ -150,7 +158,7 @@ impl Simulation {
         })
     }
 
-    /// The same, with clients spread over the ranks of a crew, of which this is rank 0; the others must [`serve`](Self::serve) the same
+    /// Spreads the clients over the ranks of a crew, of which this is rank 0; the others must [`serve`](Self::serve) the same
     /// experiment. They are dismissed when it has run.
     pub fn spread_over(self, crew: Arc<dyn Crew>) -> Self {
         Self { crew: Some(crew).filter(|crew| crew.size() > 1), ..self }
@@ -167,10 +175,7 @@ impl Simulation {
 
     /// Lets the other ranks go.
     fn dismiss(&self) -> Result<(), Error> {
-        let Some(crew) = &self.crew else { return Ok(()) };
-        let mut message = vec![];
-        Opening::default().encode(&mut message);
-        crew.broadcast(&mut message).map_err(gone)
+        self.crew.as_ref().map_or(Ok(()), |crew| dismiss(&**crew))
     }
 
     /// What was asked for.
@@ -268,7 +273,7 @@ impl Simulation {
         cards: &mut [RunCard],
         run: usize,
         past: TrialHistory<'_>,
-        clients: &[ClientRow],
+        clients: &[&ClientRow],
     ) -> Result<MethodEntry, Error> {
         let mut entry = self.entries[planned.entry].clone();
         match planned.role {
@@ -340,7 +345,7 @@ impl Simulation {
         self.run_observed(recorder, &Unobserved)
     }
 
-    /// The same, watched by an observer, who can also stop it.
+    /// Like [`run`](Self::run), watched by an observer, who can also stop it.
     pub fn run_observed(&self, recorder: &mut dyn Recorder, observer: &dyn Observer) -> Result<Records, Error> {
         let experiment = &self.experiment;
         let executed = self.execute(recorder, observer);
@@ -385,8 +390,9 @@ impl Simulation {
             move |source| Error::Write { path, source }
         };
         recorder.workplace().prepare(self.experiment.run.store).map_err(unkept(recorder))?;
-        let mut records = Records { manifest: self.manifest(), ..Records::default() };
-        let (mut begun, mut runs) = (Begun::default(), vec![]);
+        let mut progress = Progress::default();
+        progress.records.manifest = self.manifest();
+        let (records, mut begun) = (&mut progress.records, Begun::default());
         records.manifest.started = Some(Utc::now());
         if let Some((standing, before)) = recorder.workplace().past() {
             records.manifest.started = before.manifest.started;
@@ -396,7 +402,8 @@ impl Simulation {
             begun.notes = noted.map(|event| event.text.clone()).collect();
             for (card, done) in records.manifest.runs.iter_mut().zip(standing.finished) {
                 *card = done.card;
-                runs.push(done.summary);
+                progress.runs.insert(progress.taken, done.summary);
+                progress.taken += 1;
             }
             let (mine, done) = before.rows.into_iter().partition(|row| row.run == under_way);
             (begun.rows, records.rows) = (mine, done);
@@ -404,35 +411,43 @@ impl Simulation {
             (begun.merits, records.merits) = (mine, done);
             (begun.saved, records.clients) = (standing.saved, before.clients);
         }
-        recorder.begin(&records.manifest)?;
-        for run in runs.len()..self.runs.len() {
+        recorder.begin(&progress.records.manifest)?;
+        if let Some(main) = recorder.folder().map(PathBuf::from) {
+            progress.find(&main, self.runs.len())?;
+        }
+        while progress.taken < self.runs.len() {
+            let run = progress.taken;
             if observer.stop() {
                 return Err(Error::Interrupted {
                     what: format!("{run} of {} runs are done", self.runs.len()),
                     folder: recorder.folder().map(PathBuf::from),
                 });
             }
-            let (planned, begun) = (self.runs[run], std::mem::take(&mut begun));
-            let past = TrialHistory { runs: &runs, rows: &records.rows };
-            let entry = self.decide(&planned, &mut records.manifest.runs, run, past, &records.clients)?;
-            let picks = entry.pick.is_some() && self.is_result(&planned);
-            let card = &mut records.manifest.runs[run];
-            if let Role::Tuned { tuning } = planned.role {
-                recorder.workplace().forget_trials(self.tunings[tuning].runs()).map_err(unkept(recorder))?;
+            // A run that is under way in the usual place is ended there.
+            if begun.saved.is_empty() && self.beside(&mut progress, recorder, observer)? {
+                continue;
             }
-            let simulate = Simulate { of: self, run, planned, card, recorder: &mut *recorder, observer, begun, events: vec![], picks };
-            let done = simulate.run(&entry.method)?;
-            recorder.run_done(card, &done.summary)?;
+            let (planned, begun, crew) = (self.runs[run], std::mem::take(&mut begun), self.crew.clone());
+            let Assigned { method, mut card, picks, .. } = self.assigned(run, &mut progress, recorder)?;
+            let (of, events) = (self, vec![]);
+            let simulate = Simulate { of, run, planned, card: &mut card, recorder: &mut *recorder, observer, begun, events, picks, crew };
+            let done = simulate.run(&method)?;
+            let records = &mut progress.records;
+            recorder.run_done(&card, &done.summary)?;
+            records.manifest.runs[run] = card;
             recorder.workplace().clear_run().map_err(unkept(recorder))?;
             records.rows.extend(done.rows);
             records.clients.extend(done.clients);
             records.merits.extend(done.merits);
             records.events.extend(done.events);
             records.models.extend(done.models);
-            runs.push(done.summary);
-            recorder.manifest(&records.manifest)?;
+            progress.runs.insert(run, done.summary);
+            progress.taken += 1;
+            recorder.manifest(&progress.records.manifest)?;
         }
-        let tuning = self.tunings.iter().map(|trials| trials.summary(TrialHistory { runs: &runs, rows: &records.rows })).collect();
+        let tuning = progress.past(|past, _| self.tunings.iter().map(|trials| trials.summary(past)).collect());
+        let Progress { mut records, runs, .. } = progress;
+        let runs = runs.into_values().collect();
         records.summary =
             Some(Summary { experiment: self.experiment.name.clone(), finished: Some(Utc::now()), runs, tuning, ..Summary::default() });
         Ok(records)

@@ -1,4 +1,4 @@
-//! What stands between the loop and the outside: time, files, the progress bar.
+//! The loop's connection to the outside: time, files, the progress bar.
 
 use std::cell::{Cell, RefCell};
 use std::io;

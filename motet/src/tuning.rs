@@ -26,8 +26,9 @@ pub(crate) struct Trials {
 /// What is there to judge by.
 #[derive(Clone, Copy)]
 pub(crate) struct TrialHistory<'a> {
-    pub(crate) runs: &'a [RunSummary],
-    pub(crate) rows: &'a [Row],
+    /// How runs ended that are done.
+    pub(crate) runs: &'a BTreeMap<usize, RunSummary>,
+    pub(crate) rows: &'a [&'a Row],
 }
 
 /// How a combination did at the end of a rung.
@@ -109,10 +110,10 @@ impl Trials {
         ranked.into_iter()
     }
 
-    fn judge(&self, standing: &mut Standing, runs: &[RunSummary], rows: &BTreeMap<usize, Vec<&Row>>) {
+    fn judge(&self, standing: &mut Standing, runs: &BTreeMap<usize, RunSummary>, rows: &BTreeMap<usize, Vec<&Row>>) {
         let rows: Vec<&Row> = standing.runs.iter().filter_map(|run| rows.get(run)).flatten().copied().collect();
         let ended = |run: &RunSummary| matches!(run.outcome, Outcome::Finished | Outcome::Stopped { .. });
-        let ended = standing.runs.last().and_then(|run| runs.get(*run)).is_some_and(ended);
+        let ended = standing.runs.last().and_then(|run| runs.get(run)).is_some_and(ended);
         let score = self.score(&rows).filter(|score| ended && score.is_finite());
         let [first, last] =
             [rows.first(), rows.last()].map(|row| row.map_or(f64::NAN, |row| self.sign() * of(&row.metrics, &self.rule.by)));
@@ -143,7 +144,7 @@ impl Trials {
             Tried {
                 run,
                 values: self.candidates[candidate].0.clone(),
-                rounds: past.runs.get(run).map_or(0, |run| run.rounds),
+                rounds: past.runs.get(&run).map_or(0, |run| run.rounds),
                 score: s.cost.is_finite().then_some(self.sign() * s.cost),
                 stable: s.stable,
             }

@@ -13,7 +13,7 @@ pub(crate) enum Whereabouts<M: Method> {
     Away(Remote),
 }
 
-/// The same call on whichever it is.
+/// Makes the same call, wherever the clients are.
 macro_rules! either {
     ($crew:expr, $fleet:ident => $call:expr) => {
         match $crew {

@@ -17,10 +17,10 @@ const MOST: usize = isize::MAX as usize / 8;
 pub struct Count(Option<usize>);
 
 impl Count {
-    /// None at all.
+    /// Zero.
     pub const ZERO: Self = Self(Some(0));
 
-    /// So many.
+    /// This many.
     #[inline]
     pub const fn of(numbers: usize) -> Self {
         Self(if numbers <= MOST { Some(numbers) } else { None })

@@ -3,9 +3,10 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
+use crate::direct;
 use crate::elementary;
 use crate::lanes::{Kernel, Plain};
-use crate::matrix::Mat;
+use crate::matrix::{GeneralProduct, Mat};
 use crate::panels;
 use crate::small;
 
@@ -53,6 +54,16 @@ pub trait Element:
     fn small_product(_: panels::Sizes, _scale: Self, _a: Mat<'_, Self>, _b: Mat<'_, Self>, _c: &mut [Self]) -> Option<()> {
         None
     }
+
+    /// c = a·b or c += a·b by pieces of the inner index, if packing would take longer than it helps.
+    #[doc(hidden)]
+    fn direct_product(_: panels::Sizes, _piece: usize, _a: Mat<'_, Self>, _b: Mat<'_, Self>, _c: &mut [Self]) -> Option<()> {
+        None
+    }
+
+    /// The general product of this kind of number, for what the processor can do.
+    #[doc(hidden)]
+    fn general_product() -> GeneralProduct<Self>;
 
     /// Runs a kernel with the widest vectors that the processor has.
     #[doc(hidden)]
@@ -115,6 +126,12 @@ impl Element for f32 {
     fn small_product(sizes: panels::Sizes, scale: f32, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
         small::product(sizes, scale, a, b, c)
     }
+    fn direct_product(sizes: panels::Sizes, piece: usize, a: Mat<'_, f32>, b: Mat<'_, f32>, c: &mut [f32]) -> Option<()> {
+        direct::product(sizes, piece, a, b, c)
+    }
+    fn general_product() -> GeneralProduct<f32> {
+        gemm_f32::gemm::f32::get_gemm_fn()
+    }
     fn widest<K: Kernel<f32>>(kernel: K) -> K::Output {
         #[cfg(target_arch = "x86_64")]
         {
@@ -152,5 +169,8 @@ impl Element for f64 {
     #[inline(always)]
     fn index(self) -> usize {
         self as usize
+    }
+    fn general_product() -> GeneralProduct<f64> {
+        gemm_f64::gemm::f64::get_gemm_fn()
     }
 }

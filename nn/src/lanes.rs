@@ -43,7 +43,7 @@ pub trait Lanes<E>: Copy {
     unsafe fn transpose(self, from: *const E, step: usize, to: *mut E, to_step: usize);
 }
 
-/// What is to be done, for any width. The body of `run` must be inlined (`#[inline(always)]`), or it is not compiled for the processor.
+/// A computation that is compiled for every width of vectors. The body of `run` must be inlined (`#[inline(always)]`), or it is not compiled for the processor.
 pub trait Kernel<E> {
     /// What comes of it.
     type Output;

@@ -30,6 +30,7 @@
 
 mod chain;
 mod count;
+mod direct;
 #[cfg(test)]
 mod edges;
 mod element;
@@ -45,6 +46,7 @@ mod matrix;
 mod model;
 mod panels;
 mod parameter;
+mod products;
 mod shape;
 mod small;
 mod wordpiece;

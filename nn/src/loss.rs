@@ -2,7 +2,7 @@
 
 use crate::count::Count;
 use crate::element::Element;
-use motet_core::fast;
+use motet_core::{fast, fastest};
 
 /// A target that is not to be judged: the padding of a sequence.
 pub const PADDING: f64 = -1.0;
@@ -67,6 +67,25 @@ impl Loss {
         }
     }
 
+    /// Σ of the losses of all examples, 0 if it is of no interest; their scores become `share` times their slopes. An example has so many
+    /// scores, of which so many are of one position.
+    pub(crate) fn slopes_of_all<E: Element>(
+        self,
+        (outputs, last): (usize, usize),
+        targets: &[E],
+        share: f64,
+        valued: bool,
+        scores: &mut [E],
+    ) -> f64 {
+        if self == Loss::CrossEntropy && !valued && outputs == last {
+            cross_entropies(targets, E::of(share), scores);
+            return 0.0;
+        }
+        let per = self.targets(outputs / last.max(1), last);
+        let pairs = targets.chunks_exact(per.max(1)).zip(scores.chunks_exact_mut(outputs.max(1)));
+        pairs.map(|(targets, scores)| self.slopes(last, targets, share, valued, scores)).sum()
+    }
+
     /// The loss of one example. Spoils the scores.
     pub(crate) fn value<E: Element>(self, outputs: usize, targets: &[E], scores: &mut [E]) -> f64 {
         self.slopes(outputs, targets, 0.0, true, scores)
@@ -89,17 +108,65 @@ fast! {
         for s in scores.iter_mut() {
             *s = (*s - top).exp();
         }
-        // Eight sums side by side, in one fixed order.
-        let (chunks, rest) = scores.as_chunks::<8>();
-        let mut lanes = [E::ZERO; 8];
-        for chunk in chunks {
-            for (lane, s) in lanes.iter_mut().zip(chunk) {
-                *lane += *s;
+        (own, divide(share, scores))
+    }
+}
+
+/// scores ← share · scores / their sum, which it gives.
+#[inline(always)]
+fn divide<E: Element>(share: E, scores: &mut [E]) -> E {
+    // Eight sums side by side, in one fixed order.
+    let (chunks, rest) = scores.as_chunks::<8>();
+    let mut lanes = [E::ZERO; 8];
+    for chunk in chunks {
+        for (lane, s) in lanes.iter_mut().zip(chunk) {
+            *lane += *s;
+        }
+    }
+    let sum: E = lanes.into_iter().chain(rest.iter().copied()).sum();
+    let scale = share / sum;
+    scores.iter_mut().for_each(|s| *s *= scale);
+    sum
+}
+
+fastest! {
+    /// What [`cross_entropy`] makes of the scores of many examples with one target each. The exponentials of all of them are one loop: a
+    /// row of ten scores is a vector of eight and a rest, and rests take longer than vectors.
+    fn cross_entropies<E: Element>(targets: &[E], share: E, scores: &mut [E]) {
+        let outputs = scores.len() / targets.len().max(1);
+        for row in scores.chunks_exact_mut(outputs.max(1)) {
+            let top = row.iter().copied().fold(E::of(f64::NEG_INFINITY), E::larger);
+            row.iter_mut().for_each(|s| *s -= top);
+        }
+        scores.iter_mut().for_each(|s| *s = s.exp());
+        for (row, target) in scores.chunks_exact_mut(outputs.max(1)).zip(targets) {
+            if *target >= E::ZERO {
+                divide(share, row);
+                row[target.index().min(outputs - 1)] -= share;
+            } else {
+                row.fill(E::ZERO);
             }
         }
-        let sum: E = lanes.into_iter().chain(rest.iter().copied()).sum();
-        let scale = share / sum;
-        scores.iter_mut().for_each(|s| *s *= scale);
-        (own, sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_examples_at_once_have_the_bits_of_one_after_the_other() {
+        for (examples, outputs) in [(0, 3), (1, 1), (3, 10), (7, 2), (10, 10), (5, 62)] {
+            let scores: Vec<f32> = (0..examples * outputs).map(|k| (k as f32 * 0.7).sin() * 9.0).collect();
+            // Some are not to be judged.
+            let targets: Vec<f32> = (0..examples).map(|k| (k % (outputs + 1)) as f32 - 1.0).collect();
+            let (mut all, mut each) = (scores.clone(), scores);
+            let value = Loss::CrossEntropy.slopes_of_all((outputs, outputs), &targets, -0.3, false, &mut all);
+            assert_eq!(value, 0.0);
+            for (target, scores) in targets.chunks(1).zip(each.chunks_mut(outputs)) {
+                Loss::CrossEntropy.slopes(outputs, target, -0.3, false, scores);
+            }
+            assert_eq!(all, each, "{examples} x {outputs}");
+        }
     }
 }

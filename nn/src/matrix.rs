@@ -8,6 +8,17 @@ use crate::panels::Sizes;
 /// sums that stop elsewhere round elsewhere: the bits of a run would depend on the cache.
 const INNER: usize = 512;
 
+/// The general product of one kind of number, as `gemm` has it: sizes; where the result lies and whether it is added to; both factors;
+/// what the result and the product are multiplied by; which of the three are conjugated; threads. Strides go from column to column first.
+#[rustfmt::skip]
+pub(crate) type GeneralProduct<E> = unsafe fn(
+    usize, usize, usize,
+    *mut E, isize, isize, bool,
+    *const E, isize, isize,
+    *const E, isize, isize,
+    E, E, bool, bool, bool, gemm_common::Parallelism,
+);
+
 /// A matrix to read, with any strides. How many rows and columns are read is said by the product, which checks that they are there.
 #[derive(Clone, Copy, Debug)]
 pub struct Mat<'a, E> {
@@ -93,36 +104,37 @@ pub(crate) fn matmul_into<E: Element>(
     if E::small_product(sizes, scale, a, b, c).is_some() {
         return;
     }
+    let piece = k.div_ceil(k.div_ceil(INNER));
+    if scale == E::ONE && E::direct_product(sizes, piece, a, b, c).is_some() {
+        return;
+    }
     // Strides of factors are at most the length of a slice. That of the result is free where it has one row.
     let at = |v: usize| v as isize;
     let stride = stride.min(c.len());
-    let piece = k.div_ceil(k.div_ceil(INNER));
     for from in (0..k).step_by(piece) {
+        let (left, right) = (&a.values[from * a.column..], &b.values[from * b.row..]);
+        let left = (left.as_ptr(), at(a.column), at(a.row));
+        let right = (right.as_ptr(), at(b.column), at(b.row));
+        // The kernels write columns: rows that lie one after the other are the columns of the transposed product, bᵀ·aᵀ.
+        let (rows, columns, to, left, right) = if stride > 1 {
+            let turned = |(values, column, row)| (values, row, column);
+            (n, m, (at(stride), 1), turned(right), turned(left))
+        } else {
+            (m, n, (1, at(stride)), left, right)
+        };
+        let inner = piece.min(k - from);
+        let onto = accumulate || from > 0;
         // SAFETY: the assertions above bound every number that the three strided views reach, in arithmetic that cannot wrap, and the
         // pieces of the inner index lie within them; strides are at most the length of a slice of numbers, hence no `isize` turns
-        // negative; `c` is borrowed mutably and so overlaps neither factor, and its rows lie apart; E is f32 or f64 (see `Element`),
-        // which `gemm` multiplies natively.
+        // negative; `c` is borrowed mutably and so overlaps neither factor, and its rows lie apart.
         unsafe {
-            gemm::gemm(
-                m,
-                n,
-                piece.min(k - from),
-                c.as_mut_ptr(),
-                1,
-                at(stride),
-                accumulate || from > 0,
-                a.values.as_ptr().add(from * a.column),
-                at(a.column),
-                at(a.row),
-                b.values.as_ptr().add(from * b.row),
-                at(b.column),
-                at(b.row),
-                E::ONE,
-                scale,
-                false,
-                false,
-                false,
-                gemm::Parallelism::None,
+            #[rustfmt::skip]
+            E::general_product()(
+                rows, columns, inner,
+                c.as_mut_ptr(), to.0, to.1, onto,
+                left.0, left.1, left.2,
+                right.0, right.1, right.2,
+                E::ONE, scale, false, false, false, gemm_common::Parallelism::None,
             );
         }
     }
@@ -162,6 +174,11 @@ mod tests {
             (300, 400, 2),
             (1, 300, 700),
             (300, 1, 700),
+            (40, 48, 1100),
+            (5, 100, 1300),
+            (32, 33, 513),
+            (8, 64, 600),
+            (900, 32, 25),
         ] {
             let (a, b): (Vec<f32>, Vec<f32>) = ((0..m * k).map(number).collect(), (0..k * n).map(|v| number(v + 11)).collect());
             let turned = |from: &[f32], rows: usize, columns: usize| -> Vec<f32> {

@@ -28,7 +28,7 @@ pub struct Model<E: Element> {
 pub struct Workspace<E> {
     /// What comes in.
     pub inputs: Vec<E>,
-    /// What would be right.
+    /// What the scores are compared with.
     pub targets: Vec<E>,
     scores: Vec<E>,
     mask: Vec<E>,
@@ -163,11 +163,10 @@ impl<E: Element> Model<E> {
     }
 
     fn reverse(&self, examples: usize, inputs: Inputs<'_, E>, room: &mut Workspace<E>, weights: Weights<'_, E>) -> f64 {
-        let (outputs, targets, last) = (self.output().len(), self.targets(), self.output().last());
+        let (outputs, last) = (self.chain.outputs(), self.output().last());
         let scores = &mut room.scores[..examples * outputs];
-        assert_eq!(room.targets.len(), examples * targets, "every example has its targets");
-        let pairs = room.targets.chunks_exact(targets.max(1)).zip(scores.chunks_exact_mut(outputs.max(1)));
-        let sum = pairs.map(|(targets, scores)| self.loss.slopes(last, targets, inputs.share, !inputs.unvalued, scores)).sum();
+        assert_eq!(room.targets.len(), examples * self.loss.targets(outputs / last.max(1), last), "every example has its targets");
+        let sum = self.loss.slopes_of_all((outputs, last), &room.targets, inputs.share, !inputs.unvalued, scores);
         let (memory, scratch) = room.memory.split_at_mut(self.chain.memory(examples).known());
         let buffers = inputs.buffers.unwrap_or_default();
         let (noise, fresh) = (inputs.noise, !inputs.accumulate);
@@ -196,15 +195,16 @@ impl<E: Element> Model<E> {
         let (noise, training) = (inputs.noise, inputs.share != 0.0);
         let buffers = inputs.buffers.as_deref_mut().unwrap_or_default();
         let mut pass = Pass { examples, first: 0, memory, scratch, noise, mask: &room.mask, buffers, training, fresh: true };
-        walk(&self.chain, &mut pass, w, &room.inputs, &mut room.scores[..examples * self.chain.output().len()]);
+        walk(&self.chain, &mut pass, w, &room.inputs, &mut room.scores[..examples * self.chain.outputs()]);
         examples
     }
 
     /// How many examples are in the workspace.
     fn examples(&self, w: &[E], room: &Workspace<E>) -> usize {
         assert_eq!(w.len(), self.dim(), "parameters are those of the model");
-        let examples = room.inputs.len() / self.input().len().max(1);
-        assert_eq!(room.inputs.len(), examples * self.input().len(), "examples are whole");
+        let inputs = self.chain.inputs();
+        let examples = room.inputs.len() / inputs.max(1);
+        assert_eq!(room.inputs.len(), examples * inputs, "examples are whole");
         examples
     }
 }
@@ -224,7 +224,7 @@ impl<E: Element> Workspace<E> {
             }
         };
         grow(&mut self.memory, numbers.known());
-        grow(&mut self.scores, (model.output().count() * examples).known());
+        grow(&mut self.scores, (Count::of(model.chain.outputs()) * examples).known());
         self.mask.clear();
         if let Some(token) = model.padding {
             self.mask.extend(self.inputs.iter().map(|t| if t.index() == token { E::ZERO } else { E::ONE }));

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use crate::count::Count;
+use crate::direct::Turn;
 use crate::element::Element;
 use crate::lanes::{Kernel, Lanes, WIDEST};
 use crate::matrix::{Mat, holds};
@@ -48,16 +49,22 @@ pub(crate) fn pack<E: Element>(inner: usize, columns: usize, b: Mat<'_, E>, out:
                 }
             }
         } else {
-            for w in 0..count {
-                for (v, row) in b.t().row_part(first + w, 0, inner).iter().zip(panel.iter_mut()) {
-                    row[w] = *v;
-                }
-            }
+            E::widest(CallTurn(Turn { from: b.t(), rows: (first, count), columns: (0, inner), to: panel.as_flattened_mut(), wide: WIDTH }));
         }
     }
 }
 
-/// Sizes of such a product.
+/// Hands the turning on to the vectors there are.
+struct CallTurn<'a, E>(Turn<'a, E>);
+
+impl<E: Element> Kernel<E> for CallTurn<'_, E> {
+    type Output = ();
+    fn run<L: Lanes<E>>(self, lanes: L) {
+        lanes.call(self.0);
+    }
+}
+
+/// The sizes of a product with a packed matrix.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     /// Rows of the left factor.

@@ -16,7 +16,7 @@ pub struct Album {
 /// An image as a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// In PNG.
+    /// The file's bytes, in PNG.
     pub png: Vec<u8>,
     /// Pixels from top to bottom, and from left to right.
     pub size: [usize; 2],
@@ -39,7 +39,7 @@ pub(crate) fn albums(clients: &[Parts], data: &Dataset, axes: [usize; 3]) -> Res
 }
 
 fn snapshot(data: &Dataset, row: usize, size: [usize; 3]) -> Result<Snapshot, String> {
-    let shades = shades(&data.features, row).ok_or("rows with few numbers other than zero are no images")?;
+    let shades = shades(&data.features, row).ok_or("sparse rows are not images")?;
     let png = png_file(&shades, size)?;
     let label = match &data.targets {
         Targets::Classes { labels, .. } => Some(labels[row]),
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn numbers_beyond_one_are_spread_over_the_shades() {
-        let features = Matrix::Single(Single { cols: 3, values: vec![-1.0, 0.0, 3.0] });
+        let features = Matrix::Single(Single { cols: 3, values: vec![-1.0, 0.0, 3.0].into() });
         assert_eq!(shades(&features, 0), Some(vec![0, 64, 255]));
     }
 }

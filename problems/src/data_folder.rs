@@ -4,8 +4,10 @@ use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use motet_files::stranger;
+use motet_runtime::Shelf;
 
 use crate::error::ProblemError;
 use crate::guard::FileLimit;
@@ -20,6 +22,10 @@ pub struct Folders {
     pub data: Option<PathBuf>,
     /// How large a file may be.
     pub limit: FileLimit,
+    /// Where indices of large files are kept from one start to the next; nowhere if there is none.
+    pub cache: Option<PathBuf>,
+    /// What ranks of this machine have in common, where there are several.
+    pub shelf: Option<Arc<Shelf>>,
 }
 
 /// A file of the data folder.
@@ -33,9 +39,27 @@ pub struct DataFile {
 
 const EXTENSIONS: [&str; 4] = ["", ".gz", ".bz2", ".xz"];
 
+/// The cache folder: `MOTET_CACHE`, else `motet` in the user's cache directory.
+fn cache_folder() -> Option<PathBuf> {
+    named("MOTET_CACHE").or_else(|| {
+        let home = if cfg!(windows) {
+            named("LOCALAPPDATA")
+        } else if cfg!(target_os = "macos") {
+            named("HOME").map(|home| home.join("Library/Caches"))
+        } else {
+            named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")))
+        };
+        home.map(|home| home.join("motet"))
+    })
+}
+
+/// What a variable of the environment says, if it says anything.
+fn named(key: &str) -> Option<PathBuf> {
+    env::var_os(key).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 /// The data folder: `MOTET_DATA`, else `motet` in the user's data directory.
 pub fn data_folder() -> Option<PathBuf> {
-    let named = |key: &str| env::var_os(key).filter(|v| !v.is_empty()).map(PathBuf::from);
     named("MOTET_DATA").or_else(|| {
         let home = if cfg!(windows) {
             named("APPDATA")
@@ -67,17 +91,17 @@ pub fn data_files(folder: &Path) -> io::Result<Vec<DataFile>> {
 }
 
 impl Folders {
-    /// An experiment's folder and the user's data folder.
+    /// An experiment's folder, the user's data folder and the user's cache folder.
     pub fn beside(folder: &Path) -> Self {
-        Self::new(folder.to_path_buf(), data_folder())
+        Self { cache: cache_folder(), ..Self::new(folder.to_path_buf(), data_folder()) }
     }
 
-    /// An experiment's folder and a data folder.
+    /// An experiment's folder and a data folder; nothing is kept in a cache.
     pub fn new(beside: PathBuf, data: Option<PathBuf>) -> Self {
-        Self { beside, data, limit: FileLimit::default() }
+        Self { beside, data, limit: FileLimit::default(), cache: None, shelf: None }
     }
 
-    /// The same, with files as large as told.
+    /// With another limit to the size of files.
     #[must_use]
     pub fn limited(&self, limit: FileLimit) -> Self {
         Self { limit, ..self.clone() }

@@ -1,30 +1,30 @@
 //! Who has what: the numbers behind `motet data show`.
 
 use motet_core::Shard;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, TableColumns, Targets};
 use crate::error::ProblemError;
 use crate::holdout::Parts;
 
 /// The clients of a problem in numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DataSummary {
     /// Numbers per example.
     pub features: u64,
     /// By client.
     pub clients: Vec<ClientSummary>,
     /// Those who never train.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<ClientSummary>,
     /// Examples of all clients by class or tag; empty if targets are numbers, and zeros where clients are made when they are asked
     /// for, so that nobody has counted.
     pub labels: Vec<u64>,
     /// What each class is called; empty if the source knows no names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<String>,
     /// The columns of a table that are no features, where it is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<TableColumns>,
     /// Mean over clients of the total-variation distance between the client's label distribution and
     /// that of all: 0 if all are alike, near 1 if no two clients share a label. Absent without classes.
@@ -32,15 +32,15 @@ pub struct DataSummary {
     /// Examples of the source that no client has.
     pub left_out: u64,
     /// What people should know of how the source was read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 /// One client in numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientSummary {
     /// What the source calls it, where it has a name.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Examples to train on.
     pub train: u64,
@@ -175,7 +175,7 @@ mod tests {
 
     fn census(clients: &[&[u32]], labels: Vec<u32>) -> DataSummary {
         let parts: Vec<Parts> = clients.iter().map(|rows| Parts { train: rows.to_vec(), ..Parts::default() }).collect();
-        let features = Matrix::Dense(Dense { cols: 1, values: vec![0.0; labels.len()] });
+        let features = Matrix::Dense(Dense { cols: 1, values: vec![0.0; labels.len()].into() });
         DataSummary::take(&parts, 0, &Dataset::new(features, Targets::Classes { labels, classes: 2 }), 0)
     }
 

@@ -18,6 +18,8 @@ pub struct Dataset {
     pub names: Vec<String>,
     /// What each class is called, by its number; empty if the source knows no names.
     pub class_names: Vec<String>,
+    /// Has a class another number than the file has for it, or none in the file? Then no class is a quantity.
+    pub recoded: bool,
     /// The columns of a table that say whose a row is and what is predicted, where it is one.
     pub columns: Option<TableColumns>,
     /// What the source means each example for; all for training where it does not say.
@@ -27,10 +29,10 @@ pub struct Dataset {
 }
 
 /// The columns of a table that are no features.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TableColumns {
     /// Says whose a row is.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// Is to be predicted.
     pub target: String,
@@ -134,40 +136,57 @@ impl Targets {
 impl Dataset {
     /// Examples for training, from nobody in particular.
     pub fn new(features: Matrix, targets: Targets) -> Self {
-        Self { features, targets, keys: None, names: Vec::new(), class_names: Vec::new(), columns: None, usages: None, notes: Vec::new() }
+        Self {
+            features,
+            targets,
+            keys: None,
+            names: Vec::new(),
+            class_names: Vec::new(),
+            recoded: false,
+            columns: None,
+            usages: None,
+            notes: Vec::new(),
+        }
     }
 
-    /// The same, and what people should know of how it was read.
+    /// Adds notes on how the data were read, for people.
     #[must_use]
     pub fn noted(self, notes: Vec<String>) -> Self {
         Self { notes, ..self }
     }
 
-    /// The same, with the natural client of each example.
+    /// Sets the natural client of each example.
     #[must_use]
     pub fn from_clients(self, keys: Vec<u32>) -> Self {
         Self { keys: Some(keys), ..self }
     }
 
-    /// The same, with the names of the classes, by number.
+    /// Sets the names of the classes, by number.
     #[must_use]
     pub fn of_classes(self, class_names: Vec<String>) -> Self {
-        Self { class_names, ..self }
+        let recoded = self.recoded || class_names.iter().enumerate().any(|(class, name)| *name != class.to_string());
+        Self { class_names, recoded, ..self }
     }
 
-    /// The same, with the columns of a table that are no features.
+    /// The same; `recoded` says whether a class has another number than the file has for it.
+    #[must_use]
+    pub(crate) fn recoded(self, recoded: bool) -> Self {
+        Self { recoded, ..self }
+    }
+
+    /// Sets the columns of a table that are not features.
     #[must_use]
     pub fn from_columns(self, columns: TableColumns) -> Self {
         Self { columns: Some(columns), ..self }
     }
 
-    /// The same, with the names of the natural clients, by key.
+    /// Sets the names of the natural clients, by key.
     #[must_use]
     pub fn named(self, names: Vec<String>) -> Self {
         Self { names, ..self }
     }
 
-    /// The same, with what each example is meant for.
+    /// Sets what each example is meant for.
     #[must_use]
     pub fn with_usages(self, usages: Vec<Usage>) -> Self {
         Self { usages: Some(usages), ..self }
@@ -245,6 +264,7 @@ impl Dataset {
             keys: self.keys.as_ref().map(|keys| order.iter().map(|&r| keys[r as usize]).collect()),
             names: self.names.clone(),
             class_names: self.class_names.clone(),
+            recoded: self.recoded,
             columns: self.columns.clone(),
             usages: self.usages.as_ref().map(|usages| order.iter().map(|&r| usages[r as usize]).collect()),
             notes: self.notes.clone(),
@@ -260,6 +280,7 @@ pub struct Examples {
     features: Matrix,
     targets: Vec<f64>,
     classes: Option<u32>,
+    recoded: bool,
     tags: Option<Tags>,
 }
 
@@ -271,7 +292,7 @@ struct Tags {
     count: u32,
 }
 
-/// A data set that is none.
+/// Why features, targets and clients do not make a data set.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum DatasetError {
     /// The features are no matrix.
@@ -306,7 +327,7 @@ pub enum DatasetError {
 impl Examples {
     /// Checks a data set once and for all.
     pub fn new(dataset: Dataset) -> Result<Self, DatasetError> {
-        let Dataset { features, targets, .. } = dataset;
+        let Dataset { features, targets, recoded, .. } = dataset;
         features.check()?;
         // Without columns a dense matrix cannot tell how many rows it has.
         if features.rows() != targets.len() && features.cols() > 0 {
@@ -318,7 +339,7 @@ impl Examples {
             Targets::Tags { starts, tags, classes: count } => (vec![0.0; starts.len() - 1], None, Some(Tags { starts, tags, count })),
             Targets::Classes { labels, classes } => (labels.into_iter().map(f64::from).collect(), Some(classes), None),
         };
-        Ok(Self { features, targets, classes, tags })
+        Ok(Self { features, targets, recoded: recoded && classes.is_some(), classes, tags })
     }
 
     /// One row per example.
@@ -334,6 +355,11 @@ impl Examples {
     /// How many classes there are, if targets are classes.
     pub fn classes(&self) -> Option<u32> {
         self.classes
+    }
+
+    /// Are targets classes whose numbers are not those of the file?
+    pub(crate) fn recoded(&self) -> bool {
+        self.recoded
     }
 
     /// How many tags there are, if targets are tags.
@@ -362,7 +388,13 @@ impl Examples {
         let single = Matrix::Single(Single { cols: *cols, values: values.iter().map(|&v| v as f32).collect() });
         Arc::new(match Arc::try_unwrap(self) {
             Ok(own) => Self { features: single, ..own },
-            Err(shared) => Self { features: single, targets: shared.targets.clone(), classes: shared.classes, tags: shared.tags.clone() },
+            Err(shared) => Self {
+                features: single,
+                targets: shared.targets.clone(),
+                tags: shared.tags.clone(),
+                classes: shared.classes,
+                recoded: shared.recoded,
+            },
         })
     }
 
@@ -372,7 +404,13 @@ impl Examples {
         let double = Matrix::Dense(self.features.to_dense());
         Arc::new(match Arc::try_unwrap(self) {
             Ok(own) => Self { features: double, ..own },
-            Err(shared) => Self { features: double, targets: shared.targets.clone(), classes: shared.classes, tags: shared.tags.clone() },
+            Err(shared) => Self {
+                features: double,
+                targets: shared.targets.clone(),
+                tags: shared.tags.clone(),
+                classes: shared.classes,
+                recoded: shared.recoded,
+            },
         })
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use motet_core::{Seed, Shard};
 use motet_records::Input;
+use serde::{Deserialize, Serialize};
 
 use crate::album::{Album, albums};
 use crate::data_summary::DataSummary;
@@ -118,10 +119,11 @@ impl Dealt {
         })
     }
 
-    /// Each client's rows together, training, then validation, then test; and who has how many.
-    pub(crate) fn arranged(self) -> (Dataset, Vec<Parts>) {
+    /// Each client's rows together, training, then validation, then test.
+    pub(crate) fn in_order(self) -> Dataset {
         let order: Vec<u32> = self.parts.iter().flat_map(|p| p.train.iter().chain(&p.validation).chain(&p.test)).copied().collect();
         let in_order = order.len() == self.dataset.len() && order.iter().enumerate().all(|(k, &row)| k == row as usize);
+        let recoded = self.dataset.recoded;
         // Whose an example is and what it is for has been dealt with.
         let dataset = if in_order {
             let Dataset { features, targets, .. } = Arc::unwrap_or_clone(self.dataset);
@@ -129,21 +131,36 @@ impl Dealt {
         } else {
             Dataset::new(self.dataset.features.permuted(&order), self.dataset.targets.permuted(&order))
         };
-        (dataset, self.parts)
+        dataset.recoded(recoded)
+    }
+
+    /// How many rows each client has of each kind.
+    pub(crate) fn sizes(&self) -> Vec<Sizes> {
+        self.parts.iter().map(Sizes::of).collect()
+    }
+}
+
+/// How many rows a client has to train on, to choose on and to be judged on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sizes([usize; 3]);
+
+impl Sizes {
+    pub(crate) fn of(parts: &Parts) -> Self {
+        Self([parts.train.len(), parts.validation.len(), parts.test.len()])
     }
 }
 
 /// One shard per client, each a range of the rows.
-pub(crate) fn clients(model: &dyn Fitted, parts: &[Parts]) -> Vec<Shard> {
+pub(crate) fn clients(model: &dyn Fitted, sizes: &[Sizes]) -> Vec<Shard> {
     let mut taken = 0;
-    let mut next = |rows: &[u32]| -> Range<usize> {
+    let mut next = |rows: usize| -> Range<usize> {
         let start = taken;
-        taken += rows.len();
+        taken += rows;
         start..taken
     };
     let evaluator = |rows: &Range<usize>| (!rows.is_empty()).then(|| model.evaluator(rows.clone()));
-    let shard = |part: &Parts| {
-        let [train, validation, test] = [next(&part.train), next(&part.validation), next(&part.test)];
+    let shard = |Sizes(each): &Sizes| {
+        let [train, validation, test] = each.map(&mut next);
         Shard {
             train_evaluator: evaluator(&train),
             validation_evaluator: evaluator(&validation),
@@ -152,7 +169,7 @@ pub(crate) fn clients(model: &dyn Fitted, parts: &[Parts]) -> Vec<Shard> {
             validation: (!validation.is_empty()).then(|| model.objective(validation)),
         }
     };
-    parts.iter().map(shard).collect()
+    sizes.iter().map(shard).collect()
 }
 
 fn bytes(features: &Matrix) -> u64 {

@@ -53,6 +53,12 @@ pub enum ProblemError {
         /// Now.
         found: String,
     },
+    /// A file that clients are read from one by one is no longer what it was.
+    #[error("`{}` changed while clients were read from it: leave it as it is during a run, and start again", file.display())]
+    ChangedInUse {
+        /// Which file.
+        file: PathBuf,
+    },
     /// The name of an import is a folder's.
     #[error("`{name}` cannot be the name of an import: letters, digits, `-`, `_` and `.`, the first no `.`")]
     ImportName {
@@ -253,6 +259,14 @@ pub enum LineFault {
         index: u32,
         /// As the experiment says.
         features: u32,
+    },
+    /// More features than there are bytes, and nobody says that so many are meant.
+    #[error("index {index} in a file of {bytes} bytes: if there are so many features, `features = {index}` says it")]
+    FarBeyond {
+        /// As written in the file.
+        index: u32,
+        /// What there is of the file, unpacked.
+        bytes: usize,
     },
     /// More classes than the experiment says.
     #[error("label {label} is one too many: classes = {classes}, and {} came before", numbers(seen))]

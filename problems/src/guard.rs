@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use motet_files::stranger;
+use motet_files::{free_memory, stranger, told};
 
 use crate::error::ProblemError;
 
@@ -77,17 +77,21 @@ impl Budget {
 
     /// Unpacks all of it.
     pub(crate) fn unpack(&self, packed: impl Read) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
+        let (mut bytes, free) = (Vec::new(), free_memory().unwrap_or(u64::MAX));
         // One byte more than allowed tells a file that is too large from one that just fits.
-        packed.take(self.left.get().saturating_add(1)).read_to_end(&mut bytes)?;
+        packed.take(self.left.get().min(free).saturating_add(1)).read_to_end(&mut bytes)?;
         self.spend(bytes.len()).map_err(io::Error::other)?;
+        if bytes.len() as u64 > free {
+            let reason = format!("its {} bytes unpack to more than the {} of memory that are free", self.packed, told(free));
+            return Err(io::Error::other(reason));
+        }
         Ok(bytes)
     }
 
     fn exceeded(&self) -> String {
         if self.limit < self.largest {
             format!(
-                "its {} bytes unpack to more than {} MiB, which is how packed nothing looks; if it is meant, `[problem] file_gib = {}` allows it",
+                "its {} bytes unpack to more than {} MiB, far more than real data do; if the file is as it should be, `[problem] file_gib = {}` allows it",
                 self.packed,
                 self.limit >> 20,
                 (self.limit / GIB + 1).min(USUAL_GIB)

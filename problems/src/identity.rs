@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::source::{Redraws, Source};
 
 /// Two hashes that problems of one experiment share or do not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Identity {
     /// The same for problems that cut the same data in another way.
     pub data: String,

@@ -37,6 +37,7 @@
 //! A source that was left out is refused by the name of the feature it needs.
 
 mod album;
+mod arranged;
 mod data_folder;
 mod data_summary;
 mod dataset;
@@ -62,6 +63,7 @@ pub mod source;
 pub mod split;
 pub mod synthetic;
 mod unseen;
+mod values;
 mod weights;
 
 pub use album::{Album, SHOWN, Snapshot};
@@ -82,10 +84,11 @@ pub use own_data::{Column, DataError, DataFrame, LabelledRows, Names, OwnData};
 pub use prepare::{Field, Form, Preparation};
 pub use problem::Problem;
 pub use problem_config::{ProblemConfig, ProblemSeed};
-pub use room::{Shortage, free_memory};
+pub use room::Shortage;
 pub use schema::{Schema, SchemaColumn};
 pub use source::natural_order;
 pub use source::{AnySource, Load, Material, NewRows, Place, Redraws, SOURCES, Source};
 pub use split::{AnySplit, Deal, Extra, Partition, SPLITS, Split};
 pub use unseen::Unseen;
+pub use values::Values;
 pub use weights::Weights;

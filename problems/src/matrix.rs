@@ -1,5 +1,7 @@
 //! Examples × features, dense or sparse, held once and shared by all clients.
 
+use crate::values::Values;
+
 /// Rows of features.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Matrix {
@@ -19,7 +21,7 @@ pub struct Dense {
     /// Number of columns.
     pub cols: usize,
     /// Row after row.
-    pub values: Vec<f64>,
+    pub values: Values<f64>,
 }
 
 /// A row-major dense matrix in single precision.
@@ -28,7 +30,7 @@ pub struct Single {
     /// Number of columns.
     pub cols: usize,
     /// Row after row.
-    pub values: Vec<f32>,
+    pub values: Values<f32>,
 }
 
 /// A row-major dense matrix of bytes: an entry is `scale` · byte + `shift`.
@@ -37,7 +39,7 @@ pub struct Bytes {
     /// Number of columns.
     pub cols: usize,
     /// Row after row.
-    pub values: Vec<u8>,
+    pub values: Values<u8>,
     /// What a step of a byte is worth: 1/255 for pixels from 0 to 1, 1 for tokens.
     pub scale: f32,
     /// What byte 0 is worth.
@@ -47,12 +49,12 @@ pub struct Bytes {
 impl Bytes {
     /// Pixels from 0 to 1.
     pub fn pixels(cols: usize, values: Vec<u8>) -> Self {
-        Self { cols, values, scale: 1.0 / 255.0, shift: 0.0 }
+        Self { cols, values: values.into(), scale: 1.0 / 255.0, shift: 0.0 }
     }
 
     /// Numbers from 0 to 255 that stand for themselves.
     pub fn tokens(cols: usize, values: Vec<u8>) -> Self {
-        Self { cols, values, scale: 1.0, shift: 0.0 }
+        Self { cols, values: values.into(), scale: 1.0, shift: 0.0 }
     }
 
     /// The bytes of a row.
@@ -89,7 +91,7 @@ pub enum Indices {
     U32(Vec<u32>),
 }
 
-/// Lists that do not form a matrix.
+/// Why some lists do not form a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum MatrixError {
     /// A dense matrix must be whole rows.
@@ -139,7 +141,7 @@ impl Matrix {
     /// # Ok::<(), motet_problems::MatrixError>(())
     /// ```
     pub fn dense(cols: usize, values: Vec<f64>) -> Result<Self, MatrixError> {
-        let matrix = Matrix::Dense(Dense { cols, values });
+        let matrix = Matrix::Dense(Dense { cols, values: values.into() });
         matrix.check().map(|()| matrix)
     }
 
@@ -185,9 +187,9 @@ impl Matrix {
     /// Makes room for so many more entries of a dense matrix; what is sparse grows by itself.
     pub(crate) fn reserve(&mut self, rows: usize) {
         match self {
-            Matrix::Dense(a) => a.values.reserve_exact(rows * a.cols),
-            Matrix::Single(a) => a.values.reserve_exact(rows * a.cols),
-            Matrix::Bytes(a) => a.values.reserve_exact(rows * a.cols),
+            Matrix::Dense(a) => a.values.to_mut().reserve_exact(rows * a.cols),
+            Matrix::Single(a) => a.values.to_mut().reserve_exact(rows * a.cols),
+            Matrix::Bytes(a) => a.values.to_mut().reserve_exact(rows * a.cols),
             Matrix::Sparse(a) => a.starts.reserve_exact(rows),
         }
     }
@@ -199,9 +201,9 @@ impl Matrix {
     pub(crate) fn append(&mut self, other: Matrix) {
         assert_eq!(self.cols(), other.cols(), "all rows are equally wide");
         match (self, other) {
-            (Matrix::Dense(a), Matrix::Dense(b)) => a.values.extend(b.values),
-            (Matrix::Single(a), Matrix::Single(b)) => a.values.extend(b.values),
-            (Matrix::Bytes(a), Matrix::Bytes(b)) => a.values.extend(b.values),
+            (Matrix::Dense(a), Matrix::Dense(b)) => a.values.to_mut().extend_from_slice(&b.values),
+            (Matrix::Single(a), Matrix::Single(b)) => a.values.to_mut().extend_from_slice(&b.values),
+            (Matrix::Bytes(a), Matrix::Bytes(b)) => a.values.to_mut().extend_from_slice(&b.values),
             (Matrix::Sparse(a), Matrix::Sparse(b)) => a.append(b),
             _ => panic!("all clients of a source have matrices of one kind"),
         }
@@ -255,7 +257,7 @@ impl Matrix {
                 // Room for all at once: a list that grows would hold these bytes up to three times over.
                 let mut values = Vec::with_capacity(order.len() * a.cols);
                 order.iter().for_each(|&r| values.extend_from_slice(a.row(r as usize)));
-                Matrix::Bytes(Bytes { values, ..*a })
+                Matrix::Bytes(Bytes { cols: a.cols, values: values.into(), scale: a.scale, shift: a.shift })
             }
             Matrix::Sparse(a) => Matrix::Sparse(a.permuted(order)),
         }
@@ -268,7 +270,7 @@ impl Matrix {
             let row = &mut values[r * self.cols()..][..self.cols()];
             self.entries(r, |c, v| row[c] = v);
         }
-        Dense { cols: self.cols(), values }
+        Dense { cols: self.cols(), values: values.into() }
     }
 
     /// Calls `each` with column and value of every stored entry of a row, in order.

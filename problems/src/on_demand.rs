@@ -1,4 +1,4 @@
-//! Clients whose examples are made, or read, when they are asked for: a population costs what is touched of it.
+//! Clients whose examples are made, or read, when they are needed: a large population costs only what is used of it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,21 +6,30 @@ use std::sync::Arc;
 use motet_core::{ClientId, Population, Roster, Seed, Shard, StoreError};
 
 use crate::data_summary::DataSummary;
-use crate::dataset::{Dataset, Examples, LARGEST};
-use crate::dealt::clients;
+use crate::dataset::{Dataset, Examples, LARGEST, Usage};
+use crate::dealt::{Sizes, clients};
 use crate::error::ProblemError;
 use crate::holdout::{Holdout, Parts};
 use crate::model::Fitted;
+use crate::prepare::{Field, Preparation};
 use crate::room::afford;
 
-/// Clients who can be had one by one, each with its own examples, all of them for training.
+/// A source that can give the examples of one client at a time.
 ///
 /// Where there are few, and wherever a split deals examples anew, they are all made at once; see [`Holding`].
 pub trait ClientExamples: Send + Sync {
     /// How many clients there are.
     fn clients(&self) -> u32;
-    /// How many examples a client has; at least one.
+    /// How many examples a client has to train on; at least one.
     fn rows(&self, client: u32) -> u32;
+    /// How many examples a client has that the source means for test. Generators leave that to the hold-out.
+    fn judged(&self, _client: u32) -> u32 {
+        0
+    }
+    /// The fields of a table, whose gaps and scales each client sees to by itself.
+    fn fields(&self) -> Option<&[Field]> {
+        None
+    }
     /// What the examples of all clients have in common, without a single example: columns, classes, notes.
     fn outline(&self) -> Dataset;
     /// A client's examples. The same number always gives the same.
@@ -95,7 +104,22 @@ impl Roll {
 
     /// How many examples each client has, whatever they are for.
     pub(crate) fn rows(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.clients).map(|client| self.of.rows(client))
+        (0..self.clients).map(|client| self.of.rows(client) + self.of.judged(client))
+    }
+
+    /// What clients are called, where the source knows it.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names = self.of.outline().names;
+        names.truncate(self.clients as usize);
+        names
+    }
+
+    /// What every client does with the fields of a table, everybody being read for it.
+    pub(crate) fn preparation(&self) -> Result<Option<Preparation>, ProblemError> {
+        let Some(fields) = self.of.fields() else { return Ok(None) };
+        let each = (0..self.clients).map(|client| Ok(self.dealt(client)?.2.into_iter().flat_map(|own| own.clients).collect::<Vec<_>>()));
+        let clients = each.collect::<Result<Vec<_>, ProblemError>>()?.into_iter().flatten().collect();
+        Ok(Some(Preparation { fields: fields.to_vec(), clients }))
     }
 
     /// Examples of all clients to train on, and to be judged on.
@@ -104,25 +128,29 @@ impl Roll {
         for client in 0..self.clients {
             let rows = self.of.rows(client) as usize;
             let (validation, test) = self.holdout.sizes(client as usize, rows)?;
-            sum = (sum.0 + (rows - validation - test) as u64, sum.1 + test as u64);
+            let judged = test as u64 + u64::from(self.of.judged(client));
+            sum = (sum.0 + (rows - validation - test) as u64, sum.1 + judged);
         }
         Ok(sum)
     }
 
-    /// A client's examples, and what each is for.
-    fn dealt(&self, client: u32) -> Result<(Dataset, Parts), ProblemError> {
-        let own = self.of.examples(client)?;
+    /// A client's examples, what each is for, and what was done with the fields of a table.
+    fn dealt(&self, client: u32) -> Result<(Dataset, Parts, Option<Preparation>), ProblemError> {
+        let mut own = self.of.examples(client)?;
         if let Some((place, value)) = own.too_large() {
-            let what = format!("{value:e} is too large to count with, {LARGEST:e} being the most");
+            let what = format!("{value:e} is too large to compute with (at most {LARGEST:e})");
             return Err(ProblemError::Odd { file: format!("client {client}"), place, what });
         }
-        let rows = (0..own.len() as u32).collect();
-        Ok((own, self.holdout.cut_one(client as usize, rows, self.cut)?))
+        let mut parts = self.holdout.cut_one(client as usize, own.rows_for(Usage::Train), self.cut)?;
+        parts.validation.extend(own.rows_for(Usage::Validation));
+        parts.test.extend(own.rows_for(Usage::Test));
+        let prepared = self.of.fields().map(|fields| Preparation::make(fields.to_vec(), &mut own, std::slice::from_ref(&parts)));
+        Ok((own, parts, prepared))
     }
 
     /// Who has what, counted client by client.
     pub(crate) fn summary(&self) -> Result<DataSummary, ProblemError> {
-        DataSummary::counted(&self.outline(), (0..self.clients).map(|client| self.dealt(client)))
+        DataSummary::counted(&self.outline(), (0..self.clients).map(|client| self.dealt(client).map(|(own, parts, _)| (own, parts))))
     }
 }
 
@@ -140,12 +168,22 @@ impl OnDemand {
         Self { roll, model, before }
     }
 
+    /// What clients are called, where the source knows it.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.roll.names()
+    }
+
+    /// What every client does with the fields of a table; none if it is none.
+    pub(crate) fn preparation(&self) -> Result<Option<Preparation>, ProblemError> {
+        self.roll.preparation()
+    }
+
     fn make(&self, client: u32) -> Result<Shard, ProblemError> {
-        let (own, parts) = self.roll.dealt(client)?;
+        let (own, parts, _) = self.roll.dealt(client)?;
         let order: Vec<u32> = parts.train.iter().chain(&parts.validation).chain(&parts.test).copied().collect();
         let arranged = if order.is_sorted() { own } else { own.permuted(&order) };
         let model = self.model.on(Arc::new(Examples::new(arranged)?), self.before[client as usize])?;
-        Ok(clients(&*model, &[parts]).remove(0))
+        Ok(clients(&*model, &[Sizes::of(&parts)]).remove(0))
     }
 }
 
@@ -155,7 +193,7 @@ impl Population for OnDemand {
     }
 
     fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
-        let unread = |error: ProblemError| StoreError { client: client.0, reason: format!("its data cannot be had: {error}") };
+        let unread = |error: ProblemError| StoreError { client: client.0, reason: format!("its data cannot be read: {error}") };
         self.make(client.0).map(Cow::Owned).map_err(unread)
     }
 }

@@ -92,7 +92,7 @@ impl Preparation {
         Ok(Matrix::Dense(dense))
     }
 
-    /// What one client did alone, and nothing of the others.
+    /// The part of one client, without the others.
     #[must_use]
     pub fn of_client(&self, client: usize) -> Self {
         Self { fields: self.fields.clone(), clients: self.clients.get(client).cloned().into_iter().collect() }
@@ -119,9 +119,10 @@ fn statistics(fields: &[Field], dense: &Dense, rows: &[u32]) -> Vec<[f64; 2]> {
 }
 
 fn apply(fields: &[Field], known: &[[f64; 2]], dense: &mut Dense, rows: &[u32]) {
+    let (cols, values) = (dense.cols, dense.values.to_mut());
     for ((column, form), &[mean, deviation]) in numbers(fields).zip(known) {
         for &row in rows {
-            let value = &mut dense.values[row as usize * dense.cols + column];
+            let value = &mut values[row as usize * cols + column];
             *value = match (form, value.is_nan()) {
                 (Form::Scaled, true) => 0.0,
                 (Form::Scaled, false) if deviation > 0.0 => (*value - mean) / deviation,
@@ -159,7 +160,7 @@ mod tests {
             9.0, 2.0, 7.0, // and is judged on this
             gap, 4.0, gap, // client 1 trains on this
         ];
-        let features = Matrix::Dense(Dense { cols: 3, values });
+        let features = Matrix::Dense(Dense { cols: 3, values: values.into() });
         let mut data = Dataset::new(features, Targets::Numbers(vec![0.0; 4]));
         let parts = [Parts { train: vec![0, 1], test: vec![2], ..Parts::default() }, Parts { train: vec![3], ..Parts::default() }];
         let forms = [Form::Scaled, Form::Number, Form::Scaled];

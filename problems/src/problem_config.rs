@@ -50,8 +50,8 @@ pub struct ProblemConfig {
     /// What clients run on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<Devices>,
-    /// Are all clients held in memory ("all"), or is each made when it is asked for ("touched")? Absent: all, where a source that makes
-    /// clients one by one has at most 10,000 of them and 20 million examples, and no split deals them anew.
+    /// Whether all clients are held in memory ("all"), or each is made or read when it is needed ("touched"). Default: "all", if there are at most
+    /// 10,000 clients and 20 million examples, or a split deals them anew, or files have less than 64 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Holding>,
     /// How many GiB a file of the problem may have once it is unpacked. Absent: 16, and at most 200 times what it has on disk.
@@ -63,7 +63,7 @@ pub struct ProblemConfig {
 }
 
 impl ProblemConfig {
-    /// A source, and nothing else said.
+    /// A problem of this source, with everything else left at its default.
     pub fn new(source: Source) -> Self {
         Self {
             source,

@@ -134,7 +134,7 @@ impl Schema {
 
     /// The file of one participant.
     pub(crate) fn material(&self, path: &Path) -> Result<(Dataset, Vec<Field>, Input), ProblemError> {
-        let (rows, input) = NewRows::open_with_input(path)?;
+        let (rows, input) = NewRows::open_with_input(path, None)?;
         Ok((self.examples(&rows)?, self.fields(), input))
     }
 
@@ -157,7 +157,7 @@ impl Schema {
             classes => Targets::Classes { labels: vec![0], classes },
         };
         let columns = TableColumns { client: None, target: self.target.clone() };
-        let features = Matrix::Dense(Dense { cols, values: vec![0.0; cols] });
+        let features = Matrix::Dense(Dense { cols, values: vec![0.0; cols].into() });
         Dataset::new(features, targets).of_classes(self.classes.clone()).from_columns(columns)
     }
 }

@@ -14,13 +14,13 @@ An experiment is a dictionary, a TOML text or a file, as on the command line. :f
 ['flix', 'flix', 'local', 'local']
 
 Data of one's own become :class:`Data`, functions of one's own stand in ``clients=``, and a method of one's own derives from
-:class:`Method`. ``motet.torch`` trains PyTorch modules, ``motet.sklearn`` has estimators, ``motet.tracking``
-writes to MLflow and Weights & Biases. Each of these imports its library when it is imported itself.
+:class:`Method`. ``motet.tracking`` writes to MLflow and Weights & Biases. ``motet.torch`` trains PyTorch modules, ``motet.sklearn`` has estimators,
+``motet.flower`` has apps for Flower: each of these imports its library when it is imported itself.
 """
 
 from __future__ import annotations
 
-from . import methods
+from . import methods, tracking
 from ._advise import Advice, ClientAdvice, advise
 from ._data import Data
 from ._method import Method, Turn
@@ -53,4 +53,5 @@ __all__ = [
     "methods",
     "read",
     "run",
+    "tracking",
 ]

@@ -67,8 +67,8 @@ def advise(
     splits: int | None = None,
     threads: int | None = None,
     budget: int | None = None,
-    drop: Iterable[str] = (),
-    categories: Iterable[str] = (),
+    drop: str | Iterable[str] = (),
+    categories: str | Iterable[str] = (),
     out: str | os.PathLike[str] | None = None,
 ) -> Advice:
     """Finds out who gains by joining.
@@ -81,6 +81,9 @@ def advise(
         if client is None or target is None:
             raise TypeError("say which column names the client of a row, with client=, and which is predicted, with target=")
         data = Data.of_frame(data, client=client, target=target, drop=drop, categories=categories)
+    for name, given, least in [("splits", splits, 1), ("threads", threads, 1), ("budget", budget, 0)]:
+        if given is not None and given < least:
+            raise _motet.InputError(f"{name} = {given}: must be at least {least}")
     limits = {
         "minutes": float(minutes),
         "splits": splits,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,10 @@ class Data:
     ``usage`` says of each row what it is for: ``"train"``, ``"validation"`` or ``"test"``. Without ``clients``, the split of the
     experiment deals the rows.
 
-    Values are copied once. If something is wrong, the error names the row.
+    Nothing is copied where nobody can write to ``X`` any more and its rows lie one after another: arrays that are only read, such as
+    ``numpy.load(file, mmap_mode="r")`` gives, and what had to be converted anyway. Other arrays are copied, so that the program may go
+    on writing to its own. ``copy=False`` copies nothing, makes ``X`` read-only instead (through other arrays of the same memory nobody must
+    write either), and is refused where rows do not lie one after another; ``copy=True`` always copies. Sparse matrices are copied into a narrower form. If something is wrong, the error names the row.
     """
 
     _held: _motet.Data
@@ -42,11 +46,12 @@ class Data:
         usage: Sequence[str] | None = None,
         targets: str = "auto",
         name: str = "data",
+        copy: bool | None = None,
     ) -> None:
-        features = _features(X)
+        features, lend = _features(X, copy)
         labels = _labels(y, targets)
         coded = None if clients is None else _coded(clients, "clients")
-        self._held = _motet.Data.of_rows(name, features, labels, coded, _used(usage))
+        self._held = _motet.Data.of_rows(name, features, labels, coded, _used(usage), lend)
 
     @classmethod
     def of_frame(
@@ -56,8 +61,8 @@ class Data:
         target: str,
         client: str | None = None,
         targets: str = "auto",
-        categories: Iterable[str] = (),
-        drop: Iterable[str] = (),
+        categories: str | Iterable[str] = (),
+        drop: str | Iterable[str] = (),
         standardise: bool = True,
         usage: Sequence[str] | None = None,
         name: str = "data",
@@ -72,13 +77,25 @@ class Data:
         >>> motet.Data.of_frame(columns, client="ward", target="ill").clients
         ['ward north', 'ward south']
         """
-        left_out = set(drop)
-        columns = [(label, _cells(cells)) for label, cells in _columns(frame) if label not in left_out]
+        named, left_out = list(_columns(frame)), _names(drop)
+        unknown = next((name for name in left_out if name not in dict(named)), None)
+        if unknown is not None:
+            raise _motet.InputError(f"drop: there is no column {unknown!r}; there are {', '.join(repr(label) for label, _ in named)}")
+        columns: list[tuple[str, Any]] = []
+        for label, cells in named:
+            if label in left_out:
+                continue
+            if label in dict(columns):
+                raise _motet.InputError(f"there is more than one column {label!r}")
+            try:
+                columns.append((label, _cells(cells)))
+            except TypeError as error:
+                raise _motet.InputError(f"column {label!r}: {error}; or leave it out with drop=") from None
         roles = {
             "client": client,
             "target": target,
             "targets": targets,
-            "categories": list(categories),
+            "categories": _names(categories),
             "standardise": standardise,
         }
         return cls._of(_motet.Data.of_columns(name, columns, roles, _used(usage)))
@@ -110,7 +127,7 @@ class Data:
         if len(widths) > 1:
             raise _motet.InputError(f"examples have {min(widths)} to {max(widths)} numbers: all must have the same shape")
         each = [usage] * len(rows) if isinstance(usage, str) else usage
-        return cls(np.stack(rows), labels, clients, usage=each, targets=targets, name=name)
+        return cls(np.stack(rows), labels, clients, usage=each, targets=targets, name=name, copy=False)
 
     @classmethod
     def of_huggingface(
@@ -128,11 +145,17 @@ class Data:
         ``features`` is one column of images or vectors, or the names of several columns of numbers and words, which are taken as
         those of a data frame are; all other columns by default.
         """
+        if isinstance(dataset, Mapping):
+            raise _motet.InputError(f"there are several datasets: choose one of {', '.join(map(repr, dataset))}")
+        if not hasattr(dataset, "__len__"):
+            raise _motet.InputError("the dataset is a stream: load it whole, with streaming=False")
         if isinstance(features, str):
-            table = dataset.with_format("numpy")
+            # Without being told, it would give double precision as single.
+            double = "float64" in str(dataset.features[features])
+            table = dataset.with_format("numpy", **({"dtype": np.float64} if double else {}))
             stacked = np.stack([np.asarray(cell).reshape(-1) for cell in table[features][:]])
             clients = None if client is None else list(dataset[client])
-            return cls(stacked, list(dataset[target]), clients, targets=targets, name=name)
+            return cls(stacked, list(dataset[target]), clients, targets=targets, name=name, copy=False)
         table = dataset.data.table if hasattr(dataset, "data") else dataset
         wanted = list(features) if features is not None else [label for label in table.column_names if label not in (target, client)]
         keep = {*wanted, target, *([client] if client is not None else [])}
@@ -179,31 +202,59 @@ class Data:
         return f'<motet.Data "{self.name}": {len(self)} rows of {self.features} features{clients}{classes}>'
 
 
-def _features(X: Any) -> Any:
-    """Rows as they are taken: contiguous, in one of the precisions there are, or sparse."""
+def _features(X: Any, copy: bool | None) -> tuple[Any, bool]:
+    """Rows as they are taken: in one of the precisions there are, or sparse; and may they be read where they lie?"""
     if hasattr(X, "tocsr"):
         rows = X.tocsr()
         if not rows.has_canonical_format:
             # A copy: columns in order, none twice. What the caller has stays as it is.
             rows = rows.copy()
             rows.sum_duplicates()
-        return {
+        sparse = {
             "cols": int(rows.shape[1]),
             "starts": np.ascontiguousarray(rows.indptr, dtype=np.uint64),
             "columns": np.ascontiguousarray(rows.indices, dtype=np.uint32),
             "values": np.ascontiguousarray(rows.data, dtype=np.float64),
         }
+        return sparse, False
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
-    rows = np.asarray(X)
+    try:
+        rows = np.asarray(X)
+    except ValueError as error:
+        raise _motet.InputError(f"rows of features are a two-dimensional array: {error}") from None
     if rows.ndim != 2:
         raise _motet.InputError(f"rows of features are a two-dimensional array, got one of shape {rows.shape}")
+    if rows.dtype.kind == "c":
+        raise _motet.InputError("features must be numbers of one part, and these are complex")
+    if len(rows) > 0 == rows.shape[1]:
+        raise _motet.InputError(f"rows have no features: the array is of shape {rows.shape}")
+    ours = not isinstance(X, np.ndarray) and bool(rows.flags.owndata)
     if rows.dtype not in (np.float64, np.float32, np.uint8):
         try:
-            rows = rows.astype(np.float64)
+            rows, ours = rows.astype(np.float64), True
         except (TypeError, ValueError) as error:
             raise _motet.InputError(f"features must be numbers: {error}; words are for motet.Data.of_frame") from None
-    return np.ascontiguousarray(rows)
+    if not rows.flags.c_contiguous:
+        rows, ours = np.ascontiguousarray(rows), True
+    if copy is False:
+        if ours and isinstance(X, np.ndarray):
+            raise _motet.InputError("copy=False: the numbers must be of single or double precision or bytes, one row after another")
+        rows.setflags(write=False)
+    return rows, ours or copy is False or (copy is None and _is_read_only(rows))
+
+
+def _is_read_only(array: Any) -> bool:
+    """Can nobody write to its memory, by this array or by one that it is a part of?"""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    # What is below an array says itself whether it may be written to.
+    try:
+        return array is None or memoryview(array).readonly
+    except TypeError:
+        return False
 
 
 def _labels(y: npt.ArrayLike, targets: str) -> Any:
@@ -226,6 +277,10 @@ def _coded(values: npt.ArrayLike, what: str) -> dict[str, Any]:
     array = np.asarray(values)
     if array.ndim != 1:
         raise _motet.InputError(f"{what} are a one-dimensional array, got one of shape {array.shape}")
+    if array.dtype == object or np.issubdtype(array.dtype, np.floating):
+        gap = next((row for row, value in enumerate(array.tolist()) if _is_gap(value)), None)
+        if gap is not None:
+            raise _motet.InputError(f"{what}: row {gap} has none")
     if array.dtype == object:
         array = np.array([str(value) for value in array.tolist()])
     if array.dtype == bool:
@@ -246,6 +301,8 @@ def _coded(values: npt.ArrayLike, what: str) -> dict[str, Any]:
 def _used(usage: Sequence[str] | None) -> npt.NDArray[np.uint8] | None:
     if usage is None:
         return None
+    if isinstance(usage, str):
+        raise _motet.InputError(f"usage = {usage!r}: must be a word for each row")
     unknown = set(usage) - set(USAGES)
     if unknown:
         raise _motet.InputError(f"usage {sorted(unknown)[0]!r}: must be train, validation or test")
@@ -258,8 +315,17 @@ def _columns(frame: Any) -> Iterable[tuple[str, Any]]:
         return [(str(label), cells) for label, cells in frame.items()]
     if hasattr(frame, "iter_columns") and hasattr(frame, "columns"):
         return [(column.name, column) for column in frame.iter_columns()]
-    names = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    if hasattr(frame, "collect_schema"):
+        return _columns(frame.collect())  # a query of polars
+    names = getattr(frame, "column_names", getattr(frame, "columns", None))
+    if names is None:
+        raise TypeError(f"a data frame, an Arrow table or a dictionary of columns is wanted, got {type(frame).__name__}")
     return [(str(label), frame[label]) for label in names]
+
+
+def _names(names: str | Iterable[str]) -> list[str]:
+    """One name or several."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _cells(cells: Any) -> Any:
@@ -276,6 +342,8 @@ def _cells(cells: Any) -> Any:
     cells = [None if _is_gap(cell) else cell for cell in cells]
     if all(cell is None or isinstance(cell, (int, float, bool, np.number, np.bool_)) for cell in cells):
         return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
+    if any(isinstance(cell, (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)) for cell in cells):
+        raise TypeError("dates and times are neither numbers nor words: make numbers of them, such as days since the first")
     return [None if cell is None else str(cell) for cell in cells]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _motet
+from ._run import _json
 
 #: Name → array: what a side keeps, and what goes over the wire.
 Arrays = dict[str, npt.NDArray[Any]]
@@ -107,7 +107,7 @@ class Method:
     def examine(self) -> None:
         """Checks on small problems that the method keeps what every method must: equal numbers on all fleets, lost and repeated
         messages, replies that are none, going on after every round, measuring that changes nothing. Raises what it does not."""
-        _motet.examine(self.name, json.dumps(self.params))
+        _motet.examine(self.name, _json(self.params, self.name))
 
     # What Rust calls.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _motet
-from ._data import _columns
+from ._data import _columns, _is_gap
 
 log = logging.getLogger("motet")
 
@@ -39,7 +39,10 @@ class Model:
         if isinstance(rows, (str, os.PathLike)):
             return self._of_file(rows, any_client, explain)
         columns = {name: _listed(cells) for name, cells in _columns(rows)}
-        lines = [json.dumps(dict(zip(columns, row))) for row in zip(*columns.values())]
+        lengths = {name: len(cells) for name, cells in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise _motet.InputError(f"columns must have as many cells each, and have {lengths}")
+        lines = [json.dumps(dict(zip(columns, row)), default=str) for row in zip(*columns.values())]
         with tempfile.TemporaryDirectory() as folder:
             # The same way as from a file: what is deployed is what was tested.
             path = Path(folder) / "rows.jsonl"
@@ -63,4 +66,5 @@ def load(path: str | os.PathLike[str], client: str | None = None) -> Model:
 
 def _listed(cells: Any) -> list[Any]:
     listed = cells.to_pylist() if hasattr(cells, "to_pylist") else cells.to_list() if hasattr(cells, "to_list") else list(cells)
-    return [None if cell is None or cell != cell else cell.item() if hasattr(cell, "item") else cell for cell in listed]
+    plain = (cell.item() if hasattr(cell, "item") else cell for cell in listed)
+    return [None if _is_gap(cell) else cell for cell in plain]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy.typing as npt
-
 
 class Objective(Protocol):
     """A client's function: any object with ``value`` and ``gradient``, and ``dim`` or ``start``.
@@ -20,6 +18,10 @@ class Objective(Protocol):
     - ``value_gradient``: both at once, where that is cheaper.
     - ``buffers``: numbers of its own that are never shared. All functions then take ``(x, rows, buffers, noise)``; training writes
       into ``buffers``. ``noise`` seeds dropout while training, and is ``None`` while measuring.
+    - ``borrows``: true where ``x`` is only read. It is then the memory of the run itself, which cannot be written to, instead of a copy:
+      faster where models are large.
+
+    A gradient may also be a tuple of arrays that come one after another.
 
     >>> import motet, numpy as np
     >>> class Distance:
@@ -37,11 +39,12 @@ class Objective(Protocol):
     1.0
     """
 
-    def value(self, x: npt.NDArray[Any], /) -> float:
+    # What comes after x depends on what else the object has.
+    def value(self, x: Any, /, *more: Any, **named: Any) -> float:
         """f(x)"""
 
-    def gradient(self, x: npt.NDArray[Any], /) -> npt.ArrayLike:
-        """∇f(x)"""
+    def gradient(self, x: Any, /, *more: Any, **named: Any) -> Any:
+        """∇f(x): an array, or a tuple of arrays that come one after another."""
 
 
 class Judge(Protocol):
@@ -50,7 +53,7 @@ class Judge(Protocol):
     examples: int
     """How many examples it judges by."""
 
-    def metrics(self, x: npt.NDArray[Any], /) -> dict[str, float]:
+    def metrics(self, x: Any, /, *buffers: Any, **named: Any) -> dict[str, float]:
         """Metric → value: ``{"loss": 0.3, "accuracy": 0.9}``. Takes ``(x, buffers)`` where the objective has buffers."""
 
 

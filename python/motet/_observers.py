@@ -19,13 +19,13 @@ PAUSE = 0.1
 class Listener(Protocol):
     """Is told of every run and every measured round."""
 
-    def begin(self, label: str, seed: int, rounds: int) -> None:
+    def begin(self, label: str, seed: int, rounds: int, /) -> None:
         """A run begins."""
 
-    def row(self, row: dict[str, Any]) -> None:
+    def row(self, row: dict[str, Any], /) -> None:
         """A round was measured: the line of ``rows.jsonl``."""
 
-    def end(self, summary: dict[str, Any]) -> None:
+    def end(self, summary: dict[str, Any], /) -> None:
         """A run ended: its entry in ``summary.json``."""
 
 

@@ -119,6 +119,7 @@ class Result:
 
     def jsonl(self, what: str = "rows") -> str:
         """``rows``, ``clients`` or ``events`` as the file in a folder has them, byte for byte."""
+        _check(what, "rows", "clients", "events")
         return self._records.lines(what)
 
     def to_pandas(self, what: str = "rows") -> pandas.DataFrame:
@@ -138,7 +139,8 @@ class Result:
         return self._records.render(folder, output)
 
     def _labelled(self, what: str) -> dict[str, Any]:
-        columns: dict[str, Any] = dict({"rows": self.rows, "clients": self.clients}[what])
+        _check(what, "rows", "clients")
+        columns: dict[str, Any] = dict(self.rows if what == "rows" else self.clients)
         cards = self.manifest["runs"]
         of = columns["run"]
         named = {key: np.array([cards[run][key] for run in of]) for key in ("label", "method", "seed")}
@@ -156,6 +158,11 @@ class Result:
             page = (Path(folder) / "report.html").read_text(encoding="utf-8")
         # A frame: the page's styles are for the page alone.
         return f'<iframe srcdoc="{html.escape(page)}" style="width:100%;height:{HEIGHT}px;border:0"></iframe>'
+
+
+def _check(what: str, *there: str) -> None:
+    if what not in there:
+        raise _motet.InputError(f"{what!r} is none of {', '.join(map(repr, there))}")
 
 
 def read(folder: str | os.PathLike[str]) -> Result:

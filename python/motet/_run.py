@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,9 +25,17 @@ Experiment = str | os.PathLike[str] | Mapping[str, Any]
 class Problem(Protocol):
     """Clients that belong together, such as ``motet.torch.problem`` gives."""
 
-    name: str
-    clients: Sequence[Client | Objective]
-    threads: int
+    @property
+    def name(self) -> str:
+        """What records call these clients."""
+
+    @property
+    def clients(self) -> Sequence[Client | Objective]:
+        """One for each client."""
+
+    @property
+    def threads(self) -> int:
+        """How many of them work at once."""
 
 
 def run(
@@ -89,15 +98,17 @@ def run(
     Traceback (most recent call last):
     motet.InputError: experiment: run.rounds: invalid value: integer `-1`, expected u64
     """
+    if threads is not None and threads < 1:
+        raise _motet.InputError(f"threads = {threads}: must be at least 1")
+    if resume and out is None:
+        raise _motet.InputError("resume=True goes on in a folder: name it with out=")
     form, text = _written(experiment)
-    changes = [(key, json.dumps(value, default=_plain)) for key, value in (set or {}).items()]
-    if seeds is not None:
-        listed = [seeds] if isinstance(seeds, (int, np.integer)) else list(seeds)
-        changes.append(("seeds", json.dumps([int(seed) for seed in listed])))
     name = "clients"
     listed_clients: list[Any] | None = None
     if clients is not None:
         problem = clients if hasattr(clients, "clients") else None
+        if problem is None and not isinstance(clients, Iterable):
+            raise TypeError(f"clients= takes a list with an objective for each client, got {type(clients).__name__}")
         name = getattr(problem, "name", name)
         listed_clients = list(problem.clients if problem is not None else clients)  # type: ignore[arg-type]
         # Python runs one thread at a time: more of them would only wait for each other.
@@ -107,9 +118,12 @@ def run(
         "overwrite": overwrite,
         "resume": resume,
         "threads": threads,
-        "set": changes,
+        "set": _changes(seeds, set),
     }
     given = [data] if isinstance(data, Data) else list(data)
+    for one in given:
+        if not isinstance(one, Data):
+            raise TypeError(f"data= takes motet.Data, got {type(data).__name__}: motet.Data(X, y, clients=…) or motet.Data.of_frame(…) makes it")
     with Observers(progress, loggers) as observers:
         gifts = {
             "data": [one._held for one in given],
@@ -121,17 +135,44 @@ def run(
         return Result(_motet.run(form, text, how, gifts))
 
 
+def _changes(seeds: int | Iterable[int] | None, put: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """(key, value as JSON) of what is put over an experiment."""
+    changes = [(key, _json(value, key)) for key, value in (put or {}).items()]
+    if seeds is not None:
+        try:
+            listed = [operator.index(seed) for seed in (seeds if isinstance(seeds, Iterable) else [seeds])]
+        except TypeError:
+            raise TypeError(f"seeds = {seeds!r}: must be whole numbers") from None
+        changes.append(("seeds", json.dumps(listed)))
+    return changes
+
+
 def _written(experiment: Experiment) -> tuple[str, str]:
     """Which form an experiment has, and its text."""
     if isinstance(experiment, Mapping):
-        return "json", json.dumps(experiment, default=_plain, allow_nan=False)
-    if isinstance(experiment, str) and ("\n" in experiment or "=" in experiment):
+        return "json", _json(experiment, "experiment")
+    if not isinstance(experiment, (str, os.PathLike)):
+        raise TypeError(f"an experiment is a dictionary, TOML text or the path of a file, got {type(experiment).__name__}")
+    if isinstance(experiment, str) and not experiment.strip():
+        raise _motet.InputError("the experiment is an empty text")
+    # A file's name may have the sign as well.
+    if isinstance(experiment, str) and ("\n" in experiment or ("=" in experiment and not os.path.exists(experiment))):
         return "toml", experiment
     return "file", os.fspath(experiment)
 
 
+def _json(value: Any, what: str) -> str:
+    """As JSON, which has finite numbers alone."""
+    try:
+        return json.dumps(value, default=_plain, allow_nan=False)
+    except ValueError as error:
+        raise _motet.InputError(f"{what}: {error}") from None
+
+
 def _plain(value: Any) -> Any:
     """What JSON has for a value that is none of its own: methods, numbers and arrays of NumPy, paths."""
+    if isinstance(value, type):
+        raise TypeError(f"an experiment has methods, and {value.__name__} is a class: write {value.__name__}(…)")
     table = getattr(value, "_table", None)
     if callable(table):
         return table()

@@ -117,7 +117,7 @@ def serve(pipe: Any) -> None:
             if what == "value_gradient":
                 part, client, rows, noise = words
                 value, gradient = trainer.value_gradient(part, client, x, rows, kept, noise)
-                g[:] = gradient
+                np.concatenate(gradient, out=g)
                 pipe.send((False, value))
             elif what == "value":
                 part, client, rows = words

@@ -25,6 +25,7 @@ import textwrap
 from typing import Any, ClassVar
 
 from . import _motet
+from ._run import _json
 
 
 class Listed:
@@ -34,7 +35,9 @@ class Listed:
     """As experiment files call it."""
     _known: ClassVar[frozenset[str]]
 
-    def __init__(self, **params: Any) -> None:
+    def __init__(self, *unnamed: Any, **params: Any) -> None:
+        if unnamed:
+            raise TypeError(f"{type(self).__name__} takes its parameters by name, and {unnamed[0]!r} has none")
         given = {name: value for name, value in params.items() if value is not None}
         for name in given:
             if name not in self._known:
@@ -42,7 +45,7 @@ class Listed:
                 hint = f": did you mean {near[0]!r}?" if near else f": it has {', '.join(sorted(self._known))}"
                 raise TypeError(f"{type(self).__name__} has no parameter {name!r}{hint}")
         self.params = given
-        _motet.check_method(json.dumps(self._table()))
+        _motet.check_method(_json(self._table(), self.kind))
 
     def _table(self) -> dict[str, Any]:
         return {"kind": self.kind, **{name.rstrip("_"): value for name, value in self.params.items()}}
@@ -54,7 +57,7 @@ class Listed:
         return isinstance(other, Listed) and self._table() == other._table()
 
     def __hash__(self) -> int:
-        return hash(json.dumps(self._table(), sort_keys=True))
+        return hash((self.kind, *sorted(self.params)))
 
 
 def _argument(name: str) -> str:
@@ -77,14 +80,17 @@ def _class(card: dict[str, Any]) -> type[Listed]:
         for parameter in ordered
     ]
     signature.append(inspect.Parameter("label", inspect.Parameter.KEYWORD_ONLY, default=None))
-    if not any(parameter["name"] == "tune" for parameter in parameters):
+    tuned = not any(parameter["name"] == "tune" for parameter in parameters)
+    if tuned:
         signature.append(inspect.Parameter("tune", inspect.Parameter.KEYWORD_ONLY, default=None))
     known = {"label", "tune"}
     for parameter in parameters:
         known.update(map(_argument, [parameter["name"], *parameter["aliases"]]))
     texts = [f"{_argument(parameter['name'])}\n{textwrap.indent(textwrap.fill(parameter['about'], 110), '    ')}" for parameter in ordered]
-    about = f"{card['about']}\n\n{card['paper']}\n"
-    doc = about + ("\nParameters\n----------\n" + "\n".join(texts) + "\n" if texts else "")
+    texts.append("label\n    What reports call it.")
+    if tuned:
+        texts.append("tune\n    Values that trials choose from: a table, as in experiment files.")
+    doc = f"{card['about']}\n\n{card['paper']}\n\nParameters\n----------\n" + "\n".join(texts) + "\n"
     made = type(name, (Listed,), {"__doc__": doc, "kind": card["name"], "_known": frozenset(known), "__module__": __name__})
     made.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
     return made

@@ -102,12 +102,12 @@ class _Personalised(BaseEstimator):  # type: ignore[misc]
         if groups is None:
             # One client while fitting is the one that predicts.
             only = next(iter(self.personal_.values())) if len(self.personal_) == 1 else self.shared_
-            return _motet.scores(model, only, _features(X), classes)
+            return _motet.scores(model, only, _features(X, None)[0], classes)
         names = np.array([str(name) for name in _groups(groups, X).tolist()], dtype=object)
         scores: npt.NDArray[np.float64] | None = None
         for name in dict.fromkeys(names.tolist()):
             at = np.flatnonzero(names == name)
-            of = _motet.scores(model, self.personal_.get(name, self.shared_), _features(X[at]), classes)
+            of = _motet.scores(model, self.personal_.get(name, self.shared_), _features(X[at], None)[0], classes)
             if scores is None:
                 scores = np.empty((len(names), of.shape[1]))
             scores[at] = of

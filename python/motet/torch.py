@@ -150,9 +150,16 @@ class Problem:
                 return self._trainer.metrics(part, client, x, buffers)
         worker = self._free.get()
         try:
-            return worker.ask(what, x, buffers, *words)
-        finally:
+            answer = worker.ask(what, x, buffers, *words)
+        except BaseException:
             self._free.put(worker)
+            raise
+        if what == "value_gradient":
+            # The gradient lies in the worker's memory, which the next call writes over: the worker is free when nobody has it any more.
+            value, gradient = answer
+            return value, _Borrowed.until_dropped(gradient, lambda: self._free.put(worker))
+        self._free.put(worker)
+        return answer
 
 
 class _Function:
@@ -162,6 +169,7 @@ class _Function:
         self._of, self._part, self._client = of, part, client
         self.start = of.start
         self.buffers = buffers
+        self.borrows = True
         self.samples = len(of._trainer.work.parts[part][client][1])  # type: ignore[index]
 
     def value(self, x: Any, rows: Any, buffers: Any, noise: Any) -> float:
@@ -174,6 +182,22 @@ class _Function:
 
     def value_gradient(self, x: Any, rows: Any, buffers: Any, noise: Any) -> Any:
         return self._of._ask("value_gradient", x, buffers, self._part, self._client, rows, noise)
+
+
+class _Borrowed(np.ndarray[Any, Any]):
+    """An array that says when nobody has it any more."""
+
+    _dropped: Callable[[], None] | None = None
+
+    @classmethod
+    def until_dropped(cls, array: npt.NDArray[Any], dropped: Callable[[], None]) -> _Borrowed:
+        borrowed = array.view(cls)
+        borrowed._dropped = dropped
+        return borrowed
+
+    def __del__(self) -> None:
+        if self._dropped is not None:
+            self._dropped()
 
 
 class _Judge:

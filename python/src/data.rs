@@ -1,11 +1,13 @@
 //! Data that a Python program has: rows and labels, or the columns of a data frame.
 //!
-//! Values are copied once, row after row as they lie: clients' rows are brought together in that copy. Single precision stays
+//! Dense values that nobody writes to any more are read where they lie; others are copied, row after row. Single precision stays
 //! single, bytes stay bytes, sparse stays sparse.
 
 use motet::problems::source::TargetKind;
-use motet::problems::{Bytes, Column, Dense, LabelledRows, Matrix, Names, OwnData, Single, Usage};
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use std::sync::Arc;
+
+use motet::problems::{Bytes, Column, Dense, LabelledRows, Matrix, Names, OwnData, Single, Usage, Values};
+use numpy::{Element, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -52,16 +54,57 @@ pub(crate) enum Features<'py> {
 }
 
 impl Features<'_> {
-    pub(crate) fn matrix(self) -> PyResult<Matrix> {
+    /// `lend` says that nobody will write to dense values any more: they are then read where they lie.
+    pub(crate) fn matrix(self, lend: bool) -> PyResult<Matrix> {
         Ok(match self {
-            Features::Double(rows) => Matrix::Dense(Dense { cols: rows.shape()[1], values: rows.as_array().iter().copied().collect() }),
-            Features::Single(rows) => Matrix::Single(Single { cols: rows.shape()[1], values: rows.as_array().iter().copied().collect() }),
-            Features::Bytes(rows) => Matrix::Bytes(Bytes::pixels(rows.shape()[1], rows.as_array().iter().copied().collect())),
+            Features::Double(rows) => Matrix::Dense(Dense { cols: rows.shape()[1], values: row_after_row(&rows, lend) }),
+            Features::Single(rows) => Matrix::Single(Single { cols: rows.shape()[1], values: row_after_row(&rows, lend) }),
+            Features::Bytes(rows) => {
+                let values = row_after_row(&rows, lend);
+                Matrix::Bytes(Bytes { values, ..Bytes::pixels(rows.shape()[1], vec![]) })
+            }
             Features::Sparse(rows) => {
                 let starts = rows.starts.as_array().iter().map(|&start| start as usize).collect();
                 Matrix::sparse(rows.cols, starts, rows.columns.as_array().to_vec(), rows.values.as_array().to_vec()).map_err(wrong)?
             }
         })
+    }
+}
+
+/// The values themselves, if they are lent and lie one row after another; else a copy.
+fn row_after_row<T: Element + Copy + 'static>(rows: &PyReadonlyArray2<'_, T>, lend: bool) -> Values<T> {
+    let view = rows.as_array();
+    match view.as_slice() {
+        Some(values) if lend => Values::lent(Arc::new(Lent { array: (**rows).clone().unbind(), at: values.as_ptr(), len: values.len() })),
+        Some(values) => values.to_vec().into(),
+        None => view.iter().copied().collect(),
+    }
+}
+
+/// The values of an array that nobody writes to.
+struct Lent<T> {
+    /// Keeps the memory.
+    #[expect(dead_code, reason = "held, not read")]
+    array: Py<PyArray2<T>>,
+    at: *const T,
+    len: usize,
+}
+
+// SAFETY: the memory is only read, by whichever thread; the array that keeps it may be let go on any thread.
+#[allow(unsafe_code)]
+unsafe impl<T: Send + Sync> Send for Lent<T> {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl<T: Send + Sync> Sync for Lent<T> {}
+
+impl<T> AsRef<[T]> for Lent<T> {
+    fn as_ref(&self) -> &[T] {
+        // SAFETY: the pointer and the length are those of the array's values in one piece. The array lives as long as this does and its
+        // memory neither moves nor changes: whoever lent it has said that nobody writes to it (`motet.Data` makes sure or is told).
+        #[allow(unsafe_code)]
+        unsafe {
+            std::slice::from_raw_parts(self.at, self.len)
+        }
     }
 }
 
@@ -101,8 +144,9 @@ impl Data {
         labels: Labels<'_>,
         clients: Option<Coded<'_>>,
         usage: Option<PyReadonlyArray1<'_, u8>>,
+        lend: bool,
     ) -> PyResult<Self> {
-        let mut rows = LabelledRows::of(features.matrix()?).named(name);
+        let mut rows = LabelledRows::of(features.matrix(lend)?).named(name);
         let mut classes = vec![];
         rows = match labels {
             Labels::Numbers(numbers) => rows.numbers(numbers.as_array().to_vec()),

@@ -40,6 +40,12 @@ pub(crate) fn exception(error: &Error) -> PyErr {
     }
 }
 
+/// Panics: whoever builds a wheel asks whether that ends in an exception, or with the program.
+#[pyfunction]
+pub(crate) fn panics() {
+    panic!("as asked for");
+}
+
 /// Wrong input of any kind.
 pub(crate) fn wrong(error: impl std::fmt::Display) -> PyErr {
     InputError::new_err(error.to_string())

@@ -7,7 +7,7 @@ use motet::core::{Documented, Kind, Objective, Shard, Vector};
 use motet::problems::source::{Load, Material, Place};
 use motet::problems::{ProblemError, Source};
 use motet::{Error, config::ConfigError};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,11 @@ impl Given {
         Ok(Self { name: name.to_owned(), shards: Arc::new(shards), start })
     }
 
+    /// The first client.
+    pub(crate) fn into_first(self) -> Shard {
+        self.shards.first().expect("clients without a list are refused when they are looked at").clone()
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -83,7 +88,7 @@ impl Given {
 
 /// The same exception, with the client's number.
 fn about_client(py: Python<'_>, client: usize, error: PyErr) -> PyErr {
-    if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) {
+    if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyOverflowError>(py) {
         return PyErr::from_type(error.get_type(py), format!("client {client}: {}", error.value(py)));
     }
     error

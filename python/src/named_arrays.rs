@@ -23,12 +23,10 @@ impl NamedArrays {
         }
         let mut all = vec![];
         for (name, value) in dict.cast::<PyDict>()? {
-            let value =
-                if value.extract::<f64>().is_ok() && value.getattr_opt("shape")?.is_none_or(|shape| shape.len().is_ok_and(|n| n == 0)) {
-                    Vector::from(vec![value.extract::<f64>()?])
-                } else {
-                    vector(&value)?
-                };
+            // An array of one is an array: NumPy warns who takes it as a number.
+            let alone = value.getattr_opt("shape")?.is_none_or(|shape| shape.len().is_ok_and(|n| n == 0));
+            let number = if alone { value.extract::<f64>().ok() } else { None };
+            let value = number.map_or_else(|| vector(&value), |number| Ok(Vector::from(vec![number])))?;
             all.push((name.extract()?, value));
         }
         Ok(Self(all))

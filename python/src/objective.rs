@@ -8,17 +8,19 @@
 //! | `samples`: how many examples it averages over | `(x, rows)`, rows `None` for all of them |
 //! | `buffers`: numbers of its own that are never shared | `(x, rows, buffers, noise)`; training writes into `buffers` |
 //!
+//! With `borrows`, x is the memory of the run itself, to be read; otherwise a copy.
+//!
 //! `noise` is a whole number for the dice of dropout and augmentation while training, and `None` while measuring.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use motet::core::{Batch, Constants, Objective, Precision, Rows, Vector};
+use motet::core::{Batch, Constants, Objective, Precision, Rows, Step, Vector};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::arrays::{array, copy_into, lent, vector};
+use crate::arrays::{array, borrowed, copy_into, lent, parts, vector};
 use crate::failures::Failures;
 
 /// What `value` and `gradient` take.
@@ -36,6 +38,7 @@ pub(crate) struct PythonObjective {
     /// Both at once, where the object has it.
     both: Option<Py<PyAny>>,
     takes: Takes,
+    borrows: bool,
     samples: usize,
     start: Vector,
     buffers: Option<Vector>,
@@ -53,9 +56,17 @@ impl PythonObjective {
         };
         let start = match (optional(object, "start")?, optional(object, "dim")?) {
             (Some(start), _) => vector(&start)?,
-            (None, Some(dim)) => Vector::zeros(dim.extract()?, Precision::F64),
+            (None, Some(dim)) => {
+                let dim = dim.extract()?;
+                // Too many end in an exception, and not with the program.
+                Vec::<f64>::new().try_reserve_exact(dim).map_err(|_| PyValueError::new_err(format!("no room for dim = {dim} numbers")))?;
+                Vector::zeros(dim, Precision::F64)
+            }
             (None, None) => return Err(PyTypeError::new_err(format!("an objective has a start or a dim, and {object} has neither"))),
         };
+        if start.is_empty() {
+            return Err(PyValueError::new_err(format!("{object} has no numbers to train: its dim is 0")));
+        }
         let samples = optional(object, "samples")?.map(|samples| samples.extract::<usize>()).transpose()?;
         if samples == Some(0) {
             return Err(PyValueError::new_err(format!("{object} has no samples: leave out clients without examples")));
@@ -66,7 +77,10 @@ impl PythonObjective {
             (Some(_), None) => Takes::Rows,
             (None, None) => Takes::Point,
         };
-        let number = |name: &str| optional(object, name)?.map(|number| number.extract::<f64>()).transpose();
+        let number = |name: &str| -> PyResult<Option<f64>> {
+            let Some(given) = optional(object, name)? else { return Ok(None) };
+            given.extract().map(Some).map_err(|_| PyTypeError::new_err(format!("{name} is a number, and {given} was given")))
+        };
         let constants = Constants {
             smoothness: number("smoothness")?,
             convexity: number("convexity")?,
@@ -77,6 +91,7 @@ impl PythonObjective {
             gradient: function("gradient")?,
             both: optional(object, "value_gradient")?.filter(Bound::is_callable).map(Bound::unbind),
             takes,
+            borrows: optional(object, "borrows")?.map_or(Ok(false), |borrows| borrows.extract())?,
             samples: samples.unwrap_or(1),
             start,
             buffers: buffers.filter(|buffers| !buffers.is_empty()),
@@ -85,38 +100,31 @@ impl PythonObjective {
         })
     }
 
-    /// Calls one of the functions, and hands what it gives to `take`. NaN, if it or an earlier one raised anything.
-    fn call<T>(
-        &self,
-        function: &Py<PyAny>,
-        x: &Vector,
-        batch: Batch<'_>,
-        take: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> Option<T> {
+    /// Calls one of the functions: what it gives.
+    fn call<'py>(&self, py: Python<'py>, function: &Py<PyAny>, x: &Vector, batch: Batch<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let x = if self.borrows { borrowed(py, x)? } else { lent(py, x) };
+        match self.takes {
+            Takes::Point => function.bind(py).call1((x,)),
+            Takes::Rows => function.bind(py).call1((x, rows(py, batch.rows))),
+            Takes::Everything => {
+                let held = batch.buffers.as_deref().or(self.buffers.as_ref()).map(|buffers| array(py, buffers));
+                let noise = batch.noise.map(|noise| noise.key());
+                let given = function.bind(py).call1((x, rows(py, batch.rows), &held, noise))?;
+                // While measuring, nothing that a client has may change.
+                if let (Some(to), Some(held), Some(_)) = (batch.buffers, &held, noise) {
+                    copy_into(held, to, "what an objective left in its buffers")?;
+                }
+                Ok(given)
+            }
+        }
+    }
+
+    /// Does something with Python; nothing, if that or anything before it raised an exception.
+    fn attempt<T>(&self, work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         if self.failures.any() {
             return None;
         }
-        Python::attach(|py| {
-            let called = || -> PyResult<T> {
-                let x = lent(py, x);
-                let given = match self.takes {
-                    Takes::Point => function.bind(py).call1((x,))?,
-                    Takes::Rows => function.bind(py).call1((x, rows(py, batch.rows)))?,
-                    Takes::Everything => {
-                        let held = batch.buffers.as_deref().or(self.buffers.as_ref()).map(|buffers| array(py, buffers));
-                        let noise = batch.noise.map(|noise| noise.key());
-                        let given = function.bind(py).call1((x, rows(py, batch.rows), &held, noise))?;
-                        // While measuring, nothing that a client has may change.
-                        if let (Some(to), Some(held), Some(_)) = (batch.buffers, &held, noise) {
-                            copy_into(held, to, "what an objective left in its buffers")?;
-                        }
-                        given
-                    }
-                };
-                take(&given)
-            };
-            called().map_err(|error| self.failures.keep(error)).ok()
-        })
+        Python::attach(work).map_err(|error| self.failures.keep(error)).ok()
     }
 }
 
@@ -134,13 +142,15 @@ impl Objective for PythonObjective {
     }
 
     fn value(&self, x: &Vector, batch: Batch<'_>) -> f64 {
-        self.call(&self.value, x, batch, |value| value.extract()).unwrap_or(f64::NAN)
+        let number = |given: Bound<'_, PyAny>| {
+            given.extract().map_err(|_| PyTypeError::new_err(format!("an objective's value is a number, and {given} was given")))
+        };
+        self.attempt(|py| self.call(py, &self.value, x, batch).and_then(number)).unwrap_or(f64::NAN)
     }
 
     fn gradient(&self, x: &Vector, batch: Batch<'_>, g: &mut Vector) {
-        if self.call(&self.gradient, x, batch, |given| copy_into(given, g, "a gradient")).is_none() {
-            g.fill(f64::NAN);
-        }
+        let made = self.attempt(|py| copy_into(&self.call(py, &self.gradient, x, batch)?, g, "a gradient"));
+        made.unwrap_or_else(|| g.fill(f64::NAN));
     }
 
     fn value_gradient(&self, x: &Vector, mut batch: Batch<'_>, g: &mut Vector) -> f64 {
@@ -149,8 +159,8 @@ impl Objective for PythonObjective {
             self.gradient(x, batch, g);
             return value;
         };
-        let value = self.call(both, x, batch, |given| {
-            let (value, gradient): (f64, Bound<'_, PyAny>) = given.extract()?;
+        let value = self.attempt(|py| {
+            let (value, gradient): (f64, Bound<'_, PyAny>) = self.call(py, both, x, batch)?.extract()?;
             copy_into(&gradient, g, "a gradient")?;
             Ok(value)
         });
@@ -158,6 +168,21 @@ impl Objective for PythonObjective {
             g.fill(f64::NAN);
             f64::NAN
         })
+    }
+
+    /// From the memory that Python left the gradient in.
+    fn step_by(&self, x: &mut Vector, batch: Batch<'_>, spare: &mut Option<Vector>, step: &mut Step<'_>) {
+        let stepped = self.attempt(|py| {
+            let given = self.call(py, &self.gradient, x, batch)?;
+            if parts(&given, x.precision(), x.len(), "a gradient", &mut |at, part| step(x, at, part))? {
+                return Ok(());
+            }
+            let g = spare.get_or_insert_with(|| x.zeros_like());
+            copy_into(&given, g, "a gradient")?;
+            step(x, 0, g.view());
+            Ok(())
+        });
+        stepped.unwrap_or_else(|| x.fill(f64::NAN));
     }
 
     fn start(&self) -> Vector {

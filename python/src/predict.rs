@@ -25,7 +25,7 @@ impl Model {
 
     /// Applies it to every example of a file: the predictions as JSON, and what the user should know.
     fn predict(&self, data: PathBuf, any_client: bool, explain: bool) -> PyResult<(String, Vec<String>)> {
-        let how = How { drop: vec![], any_client, explain };
+        let how = How { drop: vec![], any_client, explain, encoding: None };
         let said = Mutex::new(vec![]);
         let say = |text: &str| said.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
         let predictions = self.0.predict(&data, &how, &say).map_err(|error| exception(&error))?;
@@ -44,7 +44,7 @@ pub(crate) fn scores<'py>(
     classes: Option<u32>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let model: ModelConfig = serde_json::from_str(model).map_err(wrong)?;
-    let (x, features) = (vector(x)?, features.matrix()?);
+    let (x, features) = (vector(x)?, features.matrix(false)?);
     let count = features.rows();
     // The answers are not known: any will do, they only say what kind they are.
     let targets = match classes {
@@ -58,7 +58,7 @@ pub(crate) fn scores<'py>(
     }
     let evaluator = model.evaluator(&examples, 0..count).map_err(wrong)?;
     let name = model.card().name;
-    let scores = evaluator.scores(&x).ok_or_else(|| wrong(format!("a {name} says nothing of single rows")))?;
+    let scores = evaluator.scores(&x).ok_or_else(|| wrong(format!("a {name} model makes no predictions for single rows")))?;
     let width = scores.len() / count.max(1);
     let rows: Vec<Vec<f64>> = scores.chunks(width.max(1)).map(<[f64]>::to_vec).collect();
     PyArray2::from_vec2(py, &rows).map_err(wrong)

@@ -1,20 +1,25 @@
 //! A client's place of work, lent to the client's half of a method that is written in Python.
 
-use std::cell::Cell;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::thread::ThreadId;
 
 use motet::core::{Rows, Site, Vector};
 use numpy::PyReadonlyArray1;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::arrays::{array, vector};
 
 /// What the client's half may touch: its data by `value` and `gradient`, and its dice. It works while the half runs, and no longer.
-#[pyclass(unsendable, name = "Site", module = "motet._motet")]
+#[pyclass(frozen, name = "Site", module = "motet._motet")]
 pub(crate) struct PythonSite {
-    at: Cell<Option<NonNull<Site<'static>>>>,
+    /// Null while it is used, and when the half is over.
+    at: AtomicPtr<Site<'static>>,
+    /// The thread on which the half runs. Others may hold the object, as a traceback does, and only drop it.
+    thread: ThreadId,
 }
 
 /// Lends a site to Python until it is dropped.
@@ -27,8 +32,8 @@ impl<'py, 's> Lent<'py, 's> {
     pub(crate) fn new(py: Python<'py>, site: &'s mut Site<'_>) -> PyResult<Self> {
         // The lifetimes are forgotten here and kept by `Lent`: while it lives, `site` is borrowed by it alone, and when it is dropped
         // the pointer is taken away from whoever still holds the object.
-        let at = NonNull::from(site).cast::<Site<'static>>();
-        let object = Bound::new(py, PythonSite { at: Cell::new(Some(at)) })?;
+        let at = AtomicPtr::new(std::ptr::from_mut(site).cast::<Site<'static>>());
+        let object = Bound::new(py, PythonSite { at, thread: std::thread::current().id() })?;
         Ok(Self { object, _site: PhantomData })
     }
 
@@ -39,7 +44,7 @@ impl<'py, 's> Lent<'py, 's> {
 
 impl Drop for Lent<'_, '_> {
     fn drop(&mut self) {
-        self.object.borrow().at.set(None);
+        self.object.get().at.store(null_mut(), Ordering::Relaxed);
     }
 }
 
@@ -48,12 +53,15 @@ impl PythonSite {
     fn with<T>(&self, use_it: impl FnOnce(&mut Site<'_>) -> PyResult<T>) -> PyResult<T> {
         // Taken away meanwhile: a function that is called from here and calls back gets an error instead of a second `&mut`.
         let over = || PyRuntimeError::new_err("a site is for the call that it was given to, and one use at a time");
-        let mut at = self.at.take().ok_or_else(over)?;
+        if std::thread::current().id() != self.thread {
+            return Err(PyRuntimeError::new_err("a site is for the thread of the call that it was given to"));
+        }
+        let at = self.at.swap(null_mut(), Ordering::Relaxed);
         // SAFETY: the pointer was made of a `&mut Site` that `Lent` borrows for as long as the pointer is there (its drop takes it
-        // away), on this same thread (the class is not sendable), and nobody else uses it now (it was just taken).
+        // away), on this same thread (as was just looked at), and nobody else uses it now (it was just taken).
         #[allow(unsafe_code)]
-        let used = use_it(unsafe { at.as_mut() });
-        self.at.set(Some(at));
+        let used = use_it(unsafe { at.as_mut() }.ok_or_else(over)?);
+        self.at.store(at, Ordering::Relaxed);
         used
     }
 }
@@ -80,7 +88,7 @@ impl PythonSite {
 
     /// f(x), on the given rows or all.
     #[pyo3(signature = (x, rows=None))]
-    fn value(&self, x: &Bound<'_, PyAny>, rows: Option<PyReadonlyArray1<'_, u32>>) -> PyResult<f64> {
+    fn value(&self, x: &Bound<'_, PyAny>, rows: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
         self.with(|site| {
             let (x, rows) = (point(site, x)?, listed(site, rows)?);
             Ok(site.train.value(&x, which(rows.as_deref())))
@@ -89,12 +97,7 @@ impl PythonSite {
 
     /// ∇f(x), on the given rows or all; counted, and with the client's own buffers where the model has any.
     #[pyo3(signature = (x, rows=None))]
-    fn gradient<'py>(
-        &self,
-        py: Python<'py>,
-        x: &Bound<'py, PyAny>,
-        rows: Option<PyReadonlyArray1<'py, u32>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn gradient<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, rows: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         self.with(|site| {
             let (x, rows) = (point(site, x)?, listed(site, rows)?);
             let mut g = x.zeros_like();
@@ -121,13 +124,33 @@ fn point(site: &Site<'_>, x: &Bound<'_, PyAny>) -> PyResult<Vector> {
 }
 
 /// Rows that the client has.
-fn listed(site: &Site<'_>, rows: Option<PyReadonlyArray1<'_, u32>>) -> PyResult<Option<Vec<u32>>> {
-    let Some(rows) = rows.map(|rows| rows.as_array().to_vec()) else { return Ok(None) };
+fn listed(site: &Site<'_>, rows: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<u32>>> {
+    let Some(rows) = rows else { return Ok(None) };
     let samples = site.train.samples();
-    match rows.iter().find(|row| **row as usize >= samples) {
-        Some(row) => Err(PyValueError::new_err(format!("row {row} of a client with {samples} examples, counted from 0"))),
-        None => Ok(Some(rows)),
+    let places: Vec<i64> = match rows.extract::<PyReadonlyArray1<'_, u32>>() {
+        Ok(rows) => rows.as_array().iter().map(|row| i64::from(*row)).collect(),
+        Err(_) => whole(rows).map_err(|_| PyTypeError::new_err(format!("rows are places of examples, whole numbers, got {rows}")))?,
+    };
+    if places.is_empty() {
+        return Err(PyValueError::new_err("no rows were given, and nothing has no mean"));
     }
+    let place = |row: i64| u32::try_from(row).ok().filter(|row| (*row as usize) < samples);
+    let wrong = |row: i64| PyValueError::new_err(format!("row {row} of a client with {samples} examples, counted from 0"));
+    places.into_iter().map(|row| place(row).ok_or_else(|| wrong(row))).collect::<PyResult<_>>().map(Some)
+}
+
+/// Whole numbers of any width, in an array or a list.
+fn whole(rows: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    let numpy = rows.py().import("numpy")?;
+    let array = numpy.call_method1("asarray", (rows,))?;
+    // Not numbers that are rounded, and no masks.
+    let words = PyDict::new(rows.py());
+    words.set_item("casting", "same_kind")?;
+    if array.getattr("dtype")?.getattr("kind")?.extract::<String>()? == "b" {
+        return Err(PyTypeError::new_err("a mask"));
+    }
+    let array = array.call_method("astype", ("int64",), Some(&words))?;
+    Ok(array.extract::<PyReadonlyArray1<'_, i64>>()?.as_array().to_vec())
 }
 
 fn which(rows: Option<&[u32]>) -> Rows<'_> {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -38,6 +41,39 @@ def test_rows_lists_sparse_and_single_precision_agree() -> None:
     np.testing.assert_allclose(losses(motet.Data(rows.astype(np.float32), Y, WARD)), dense, rtol=1e-6)
 
 
+def test_what_nobody_writes_to_is_read_where_it_lies(tmp_path: Path) -> None:
+    wanted = losses(motet.Data(X, Y, WARD))
+    np.save(tmp_path / "rows.npy", X)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    frozen, open_, locked = X.copy(), X.copy(), X.astype(np.float32)
+    frozen.setflags(write=False)
+    for rows, how, held in [
+        (frozen, {}, True),
+        (frozen, {"copy": True}, False),
+        (frozen[:, :], {}, True),
+        (open_, {}, False),
+        (open_.view(), {}, False),
+        (mapped, {}, True),
+        (locked, {"copy": False}, True),
+    ]:
+        before = sys.getrefcount(rows)
+        data = motet.Data(rows, Y, WARD, **how)
+        assert (sys.getrefcount(rows) > before) == held
+        if rows.dtype == np.float64:
+            np.testing.assert_array_equal(losses(data), wanted)
+        del data
+        assert sys.getrefcount(rows) == before, "let go with the data"
+    assert not locked.flags.writeable and open_.flags.writeable
+    # A part of what may be written to is copied, and stays as it was.
+    part = open_[:, :]
+    part.setflags(write=False)
+    data = motet.Data(part, Y, WARD)
+    open_[:] = 0.0
+    np.testing.assert_array_equal(losses(data), wanted)
+    with pytest.raises(motet.InputError, match="one row after another"):
+        motet.Data(np.asfortranarray(X), Y, WARD, copy=False)
+
+
 def test_the_experiment_may_name_the_data() -> None:
     data = motet.Data(X, Y, WARD, name="patients")
     named = {**EXPERIMENT, "problem": {**EXPERIMENT["problem"], "source": {"kind": "given", "name": "patients"}}}
@@ -64,6 +100,14 @@ def test_frames_of_every_library_agree() -> None:
     assert values[-1] < values[0]
     fewer = motet.Data.of_frame(frames[1], **roles, drop=["smokes"])
     assert fewer.features == 2
+    assert motet.Data.of_frame(frames[2].lazy(), **roles).sha256 == first.sha256
+    dated = frames[1].assign(since=pandas.date_range("2020-01-01", periods=60))
+    for other in (dated, polars.from_pandas(dated), arrow.Table.from_pandas(dated)):
+        with pytest.raises(motet.InputError, match="column 'since': dates and times .* drop="):
+            motet.Data.of_frame(other, **roles)
+    assert motet.Data.of_frame(dated, **roles, drop="since").sha256 == first.sha256
+    with pytest.raises(motet.InputError, match="more than one column 'dose'"):
+        motet.Data.of_frame(pandas.concat([frames[1], frames[1][["dose"]]], axis=1), **roles)
 
 
 def test_torch_datasets_and_numbers_to_predict() -> None:
@@ -109,8 +153,14 @@ def test_usage_says_which_rows_are_tested() -> None:
         ((np.where(np.arange(240).reshape(60, 4) == 41, np.inf, X), Y, WARD), "row 10"),
         ((X, np.where(np.arange(60) == 7, np.nan, 1.0), WARD), "row 7"),
         ((X, ["same"] * 60, WARD), "one class|1 class"),
+        ((X, [None if k == 4 else "yes" for k in range(60)], WARD), "labels: row 4 has none"),
+        ((X, Y, [None if k == 5 else "north" for k in range(60)]), "clients: row 5 has none"),
+        ((X, Y, np.where(np.arange(60) == 6, np.nan, 1.0)), "clients: row 6 has none"),
         ((np.array([["a"] * 4] * 60), Y, WARD), "features must be numbers"),
         ((X[:0], Y[:0], WARD[:0]), "no rows|empty|are no"),
+        ((X[:, :0], Y, WARD), "rows have no features"),
+        ((X + 1j, Y, WARD), "these are complex"),
+        (([[1.0, 2.0], [3.0]], ["a", "b"], ["n", "s"]), "two-dimensional array: "),
     ],
 )
 def test_wrong_data_are_refused_with_the_row(arguments: tuple[object, ...], said: str) -> None:
@@ -124,6 +174,14 @@ def test_wrong_columns_are_refused_by_name() -> None:
         motet.Data.of_frame(frame, client="wards", target="ill")
     with pytest.raises(motet.InputError, match="age"):
         motet.Data.of_frame({**frame, "age": [1.0]}, client="ward", target="ill")
+    with pytest.raises(motet.InputError, match="drop: there is no column 'agee'; there are 'ward', 'age', 'ill'"):
+        motet.Data.of_frame(frame, client="ward", target="ill", drop=["agee"])
+    more = {**frame, "dose": [0.0, 1.0]}
+    assert motet.Data.of_frame(more, client="ward", target="ill", drop="dose").features == 1
+    with pytest.raises(motet.InputError, match="usage = 'train': must be a word for each row"):
+        motet.Data(X, Y, WARD, usage="train")
+    with pytest.raises(motet.InputError, match='"classes"'):
+        losses(motet.Data(X, (X[:, 0] > 0).astype(float), WARD))
     with pytest.raises(motet.InputError, match="usage 'tset'"):
         motet.Data(X, Y, WARD, usage=["tset"] * 60)
 
@@ -146,6 +204,10 @@ def test_datasets_of_hugging_face_and_torch() -> None:
     vectors = motet.Data.of_huggingface(table, client="ward", target="ill", features="pixels")
     assert len(vectors) == 60 and vectors.features == 4
     np.testing.assert_allclose(losses(vectors), losses(motet.Data(X, Y, WARD)), rtol=1e-5)
+    with pytest.raises(motet.InputError, match="choose one of 'train'"):
+        motet.Data.of_huggingface(datasets.DatasetDict({"train": table}), client="ward", target="ill")
+    with pytest.raises(motet.InputError, match="is a stream"):
+        motet.Data.of_huggingface(table.to_iterable_dataset(), client="ward", target="ill")
     parts = [torch.utils.data.TensorDataset(torch.randn(6, 2, 2), torch.arange(6) % 2) for _ in range(3)]
     torched = motet.Data.of_torch(parts)
     assert torched.features == 4 and torched.clients == ["0", "1", "2"] and torched.classes == ["0", "1"]

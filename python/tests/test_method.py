@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
 import motet
+
+pytestmark = pytest.mark.filterwarnings("error")
 
 PROBLEM = {"source": {"kind": "lrs", "clients": 5, "examples": 20, "dim": 4}}
 
@@ -167,6 +171,34 @@ def test_exceptions_and_wrong_halves_are_said() -> None:
         motet.run({"problem": PROBLEM, "run": {"rounds": 1}, "method": [{"kind": "python", "name": "unheard-of"}]})
 
 
+# A traceback holds the site when the call is long over: whoever drops it may be on any thread.
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_rows_are_whole_numbers_of_any_width() -> None:
+    class Picks(Descent):
+        name = "picks"
+        rows: object = None
+
+        def answer(self, me, ask, site):
+            return {"g": site.gradient(ask["x"], Picks.rows)}
+
+    def losses(rows):
+        Picks.rows = rows
+        return run(Picks(step=0.1), rounds=2).rows["loss"]
+
+    first = losses(np.array([1, 3], dtype=np.uint32))
+    for rows in ([1, 3], (1, 3), np.array([1, 3]), np.array([1, 3], dtype=np.uint64), np.array([3, 1], dtype=np.int8)[::-1]):
+        np.testing.assert_array_equal(losses(rows), first)
+    for rows, kind, said in [
+        ([1.0, 3.0], TypeError, "whole numbers"),
+        (np.arange(20) == 3, TypeError, "whole numbers"),
+        ([1, 20], ValueError, "row 20 of a client with 20 examples"),
+        ([-1], ValueError, "row -1 of a client"),
+        (np.zeros(0, dtype=np.int64), ValueError, "no rows"),
+    ]:
+        with pytest.raises(kind, match=said):
+            losses(rows)
+
+
 def test_a_site_is_for_its_call_alone() -> None:
     kept = []
 
@@ -178,5 +210,25 @@ def test_a_site_is_for_its_call_alone() -> None:
             return super().answer(me, ask, site)
 
     run(Keeps(step=0.1), rounds=2, threads=1)
-    with pytest.raises(RuntimeError, match="for the call that it was given to"):
+    with pytest.raises(RuntimeError, match="for the call|thread of the call"):
         kept[0].gradient(np.zeros(4))
+
+    class Elsewhere(Descent):
+        name = "elsewhere"
+
+        def answer(self, me, ask, site):
+            raised = []
+
+            def use():
+                try:
+                    site.gradient(ask["x"])
+                except RuntimeError as error:
+                    raised.append(str(error))
+
+            thread = threading.Thread(target=use)
+            thread.start()
+            thread.join()
+            assert raised == ["a site is for the thread of the call that it was given to"]
+            return super().answer(me, ask, site)
+
+    assert run(Elsewhere(step=0.1), rounds=2).runs[0].outcome == "finished"

@@ -58,6 +58,20 @@ def test_bundles_predict_rows_of_frames_and_files_alike(advised: tuple[motet.Adv
         model.predict({"ward": ["south"], **{name: cells[:1] for name, cells in new.items()}})
     with pytest.raises(motet.InputError, match="dose"):
         model.predict({"age": [1.0], "smokes": ["yes"]})
+    with pytest.raises(motet.InputError, match="as many cells"):
+        model.predict({**new, "age": [1.0]})
+
+
+def test_gaps_of_every_library_are_gaps(advised: tuple[motet.Advice, Path]) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    _, out = advised
+    model = motet.load(next(iter(sorted((out / "models").iterdir()))))
+    new = {"age": [20.0, 80.0], "dose": [0.1, None], "smokes": ["yes", "no"], "since": ["2020-01-01", "2021-01-01"]}
+    said = model.predict(new)
+    frame = pandas.DataFrame(new)
+    for other in (frame, frame.convert_dtypes(), frame.assign(since=pandas.to_datetime(frame.since)), polars.DataFrame(new)):
+        assert model.predict(other) == said
+    assert model.predict({**new, "dose": np.array([0.1, np.nan], dtype=np.float32).astype(float)})[1] == said[1]
 
 
 def test_models_of_a_run_are_loaded_by_client(tmp_path: Path) -> None:
@@ -78,6 +92,10 @@ def test_models_of_a_run_are_loaded_by_client(tmp_path: Path) -> None:
 def test_wrong_questions_are_refused() -> None:
     with pytest.raises(TypeError, match="client="):
         motet.advise(FRAME, target="ill")
+    with pytest.raises(motet.InputError, match="splits = 0: must be at least 1"):
+        motet.advise(FRAME, client="ward", target="ill", splits=0)
+    with pytest.raises(TypeError, match="a data frame, an Arrow table or a dictionary of columns is wanted, got list"):
+        motet.advise([1, 2], client="ward", target="ill")
     with pytest.raises(motet.InputError, match="minutes = -1"):
         motet.advise(FRAME, client="ward", target="ill", minutes=-1)
     with pytest.raises(motet.InputError, match="nowhere"):

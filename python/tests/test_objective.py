@@ -97,6 +97,50 @@ def test_what_a_function_keeps_is_its_own() -> None:
     assert len({copy.tobytes() for copy in Keeps.copies}) > 10
 
 
+def test_who_borrows_reads_the_memory_of_the_run_and_may_keep_it() -> None:
+    class Borrows(Logistic):
+        borrows = True
+        kept: list[np.ndarray] = []
+        copies: list[np.ndarray] = []
+
+        def gradient(self, x, rows):
+            with pytest.raises(ValueError, match="read-only"):
+                x[0] = 1.0
+            Borrows.kept.append(x)
+            Borrows.copies.append(x.copy())
+            return super().gradient(x, rows)
+
+    methods = [motet.methods.Flix(alpha=1.0, step=0.5), motet.methods.Scafflix(alpha=0.5, step=0.3, p=0.5), motet.methods.Fedavg(step=0.1, local_steps=3)]
+    borrowed, copied = (run(methods, [kind(k) for k in range(3)]) for kind in (Borrows, Logistic))
+    assert [one.digest for one in borrowed.runs] == [one.digest for one in copied.runs]
+    assert all((kept == copy).all() for kept, copy in zip(Borrows.kept, Borrows.copies))
+    assert len({copy.tobytes() for copy in Borrows.copies}) > 20
+
+
+def test_a_gradient_may_come_in_parts_in_any_layout() -> None:
+    class Parts(Logistic):
+        def gradient(self, x, rows):
+            g = super().gradient(x, rows)
+            return (g[:2], g[2:])
+
+    class Scattered(Logistic):
+        def gradient(self, x, rows):
+            return (np.repeat(super().gradient(x, rows), 2)[::2][:3], super().gradient(x, rows)[3:])
+
+    class Itself(Logistic):
+        borrows = True
+
+        def gradient(self, x, rows):
+            return x
+
+    methods = [motet.methods.Flix(alpha=1.0, step=0.5), motet.methods.Scafflix(alpha=0.5, step=0.3, p=0.5), motet.methods.Fedavg(step=0.1, local_steps=3)]
+    whole, *others = ([one.digest for one in run(methods, [kind(k) for k in range(3)]).runs] for kind in (Logistic, Parts, Scattered))
+    assert all(other == whole for other in others)
+    # What it gives is its own x: still read as it was when it is given.
+    moved = run([motet.methods.Fedavg(step=0.25, local_steps=2)], [Itself(0)], rounds=1, start=np.full(5, 16.0))
+    np.testing.assert_array_equal(moved.models[0].shared, np.full(5, 9.0))
+
+
 def test_judges_give_metrics_of_test_data() -> None:
     class Judge:
         examples = 7
@@ -158,6 +202,35 @@ def test_what_is_no_objective_is_refused_with_the_client() -> None:
         run([motet.methods.Local()], [Logistic(0, 5), Logistic(1, 6)])
     with pytest.raises(ValueError, match="a gradient has 4 numbers, and the model 5"):
         run([motet.methods.Flix(alpha=1.0)], [Short(0)])
+    class Wordless(Logistic):
+        def value(self, x, rows):
+            return None
+
+    class Huge(Logistic):
+        def __init__(self):
+            super().__init__(0)
+            self.dim = 10**18
+
+    class Rough(Logistic):
+        def __init__(self, client):
+            super().__init__(client)
+            self.smoothness = "rough"
+
+    class Empty(Logistic):
+        def __init__(self, dim):
+            super().__init__(0)
+            self.dim = dim
+
+    with pytest.raises(TypeError, match="client 1: smoothness is a number, and rough was given"):
+        run([motet.methods.Flix(alpha=1.0)], [Logistic(0), Rough(1)])
+    with pytest.raises(ValueError, match="client 0: .*has no numbers to train"):
+        run([motet.methods.Local()], [Empty(0)])
+    with pytest.raises(OverflowError, match="client 0: "):
+        run([motet.methods.Local()], [Empty(-1)])
+    with pytest.raises(TypeError, match="an objective's value is a number, and None was given"):
+        run([motet.methods.Flix(alpha=1.0)], [Wordless(0)])
+    with pytest.raises(ValueError, match="client 0: no room for dim = 1000000000000000000"):
+        run([motet.methods.Local()], [Huge()])
     with pytest.raises(ValueError, match="there are no clients"):
         run([motet.methods.Local()], [])
 

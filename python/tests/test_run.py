@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +130,42 @@ def test_what_no_experiment_can_have_is_refused() -> None:
         motet.run("name = 'a'\nrun = = 3\n")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "kind", "said"),
+    [
+        (lambda: motet.run(SMALL, threads=0), ValueError, "threads = 0: must be at least 1"),
+        (lambda: motet.run(SMALL, resume=True), ValueError, "name it with out="),
+        (lambda: motet.run(SMALL, seeds="abc"), TypeError, "seeds = 'abc': must be whole numbers"),
+        (lambda: motet.run(SMALL, seeds=1.5), TypeError, "seeds = 1.5: must be whole numbers"),
+        (lambda: motet.run(SMALL, data=np.zeros((3, 2))), TypeError, "takes motet.Data, got ndarray"),
+        (lambda: motet.run({**SMALL, "run": {"rounds": float("nan")}}), ValueError, "experiment: .*not JSON compliant"),
+        (lambda: motet.run(SMALL, set={"method[1].alpha": float("inf")}), ValueError, r"method\[1\].alpha: .*not JSON compliant"),
+        (lambda: motet.run({**SMALL, "problem": {"holdout": {"test": None}}}), ValueError, "problem.holdout.test: is None: leave it out"),
+        (lambda: motet.run({**SMALL, "method": [{"kind": "local"}, {"kind": None}]}), ValueError, r"method\[2\].kind: is None"),
+        (lambda: motet.run("  "), ValueError, "empty text"),
+        (lambda: motet.run(3), TypeError, "an experiment is a dictionary, TOML text or the path of a file, got int"),
+        (lambda: motet.run(SMALL, clients=3), TypeError, "clients= takes a list with an objective for each client, got int"),
+        (lambda: motet.run({**SMALL, "method": [motet.methods.Flix]}), TypeError, r"Flix is a class: write Flix\("),
+        (lambda: motet.methods.Flix(0.5), TypeError, "Flix takes its parameters by name, and 0.5 has none"),
+        (lambda: motet.methods.Flix(alpha=float("nan")), ValueError, "flix: .*not JSON compliant"),
+        (lambda: motet.run(SMALL, progress=False).to_pandas("row"), ValueError, "'row' is none of 'rows', 'clients'"),
+        (lambda: motet.run(SMALL, progress=False).jsonl("row"), ValueError, "'row' is none of"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_words(wrong: Callable[[], object], kind: type[Exception], said: str) -> None:
+    with pytest.raises(kind, match=said):
+        wrong()
+
+
+def test_numbers_of_numpy_and_names_with_signs_are_taken(tmp_path: Path) -> None:
+    assert motet.methods.Fedavg(step=np.float32(0.5), local_steps=np.int64(3)) == motet.methods.Fedavg(step=0.5, local_steps=3)
+    assert len({motet.methods.Flix(alpha=1), motet.methods.Flix(alpha=1.0)}) == 1
+    assert len(motet.run(SMALL, seeds=np.arange(1, 3), progress=False).runs) == 6
+    file = tmp_path / "alpha=0.5.toml"
+    file.write_text('problem = { source = { kind = "lrs", clients = 4, examples = 20, dim = 3 } }\nrun = { rounds = 2 }\nmethod = [{ kind = "local" }]\n')
+    assert motet.run(str(file), progress=False).runs[0].label == "local"
+
+
 def test_every_method_has_a_signature_and_a_text() -> None:
     import inspect
 
@@ -229,3 +266,11 @@ def test_the_wheel_carries_the_command_line(tmp_path: Path) -> None:
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=60)
     assert running.returncode == 1 and "go on with: motet run --resume" in said
+
+
+def test_a_panic_becomes_an_exception_and_python_goes_on() -> None:
+    from motet import _motet
+
+    with pytest.raises(BaseException, match="as asked for") as raised:
+        _motet.panics()
+    assert type(raised.value).__name__ == "PanicException"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -11,6 +15,8 @@ import motet.torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 pytestmark = pytest.mark.slow
+# Worker processes cannot import this file: pytest gives it a name of its own.
+pytest.importorskip("cloudpickle").register_pickle_by_value(sys.modules[__name__])
 
 CLIENTS, EXAMPLES, STEP, LOCAL, BATCH = 4, 40, 0.1, 3, 8
 
@@ -132,6 +138,59 @@ def test_buffers_stay_at_home_and_are_in_state_dicts() -> None:
     assert judged["accuracy"] == pytest.approx(float((module(inputs).argmax(1) == targets).double().mean()))
 
 
+@pytest.mark.parametrize(
+    "method",
+    [
+        motet.methods.Flix(alpha=1.0, step=STEP),
+        motet.methods.FlixSgd(alpha=1.0, batch=BATCH, optimiser={"kind": "sgd", "step": STEP}),
+        motet.methods.Scafflix(alpha=1.0, step=STEP, p=0.5, batch=BATCH),
+        motet.methods.Diana(alpha=1.0, step=STEP, compressor={"kind": "rand-k", "k": 0.5}),
+    ],
+    ids=lambda method: type(method).__name__,
+)
+def test_training_moves_the_buffers(method) -> None:
+    on = problem(normed)
+    result = run(method, on)
+    states = [on.state_dict(result.models[0].shared, client) for client in range(CLIENTS)]
+    assert all(int(state["2.num_batches_tracked"]) >= 20 for state in states)
+    assert result.rows["loss"][-1] < result.rows["loss"][0]
+
+
+class Clamped(nn.Module):
+    """Keeps its weights within a box, as it computes and behind PyTorch's back."""
+
+    def __init__(self, often: int = 1) -> None:
+        super().__init__()
+        self.linear, self.often, self.calls = nn.Linear(36, 3), often, 0
+
+    def forward(self, inputs):
+        self.calls += 1
+        if self.calls % self.often == 0:
+            self.linear.weight.data.clamp_(-0.05, 0.05)
+        return self.linear(inputs.flatten(1))
+
+
+def test_a_module_that_writes_into_its_parameters_spoils_nobody_else_s() -> None:
+    method = motet.methods.Fedavg(step=STEP, local_steps=LOCAL, batch=BATCH)
+    alone = run(method, problem(Clamped), rounds=4)
+    assert np.abs(alone.models[0].shared).max() > 0.06, "only what it computes with is within the box"
+    with problem(Clamped, processes=2) as on:
+        assert run(method, on, rounds=4).runs[0].digest == alone.runs[0].digest
+
+    class Later(Clamped):
+        def __init__(self) -> None:
+            super().__init__(often=5)
+
+        def forward(self, inputs):
+            with torch.no_grad():
+                if self.calls % 5 == 4:
+                    self.linear.bias.clamp_(-0.01, 0.01)
+            return super().forward(inputs)
+
+    with pytest.raises(RuntimeError, match="wrote into its parameters"):
+        run(method, problem(Later), rounds=4)
+
+
 @pytest.mark.parametrize("make", [cnn, normed])
 def test_several_processes_give_the_same_bits(make) -> None:
     method = motet.methods.Scafflix(alpha=0.5, step=STEP, p=0.5, batch=BATCH, solve={"kind": "gd", "steps": 5, "step": 0.05, "to": 1e-9})
@@ -162,3 +221,24 @@ def test_exceptions_come_from_wherever_they_are_raised() -> None:
         motet.torch.problem(cnn, nn.functional.cross_entropy, [data(0), (torch.zeros(3, 1, 6, 6), torch.zeros(2))])
     with pytest.raises(TypeError, match="no parameters"):
         problem(nn.Flatten)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the C library of Linux")
+def test_memory_of_models_is_used_again() -> None:
+    """A model is a thousand pages here, and a round makes one or more of each client's: forty rounds of clients fault 20,000 times without."""
+    program = """
+import resource, torch, motet, motet.torch
+data = [(torch.randn(8, 1000), torch.randn(8, 1000)) for _ in range(2)]
+on = motet.torch.problem(lambda: torch.nn.Linear(1000, 1000), torch.nn.functional.mse_loss, data)
+method = motet.methods.Scafflix(alpha=1.0, step=0.01, p=0.5, batch=4)
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    run = {"rounds": 20, "reference": "off", "models": False, "probe": {"every": 0}}
+    motet.run({"run": run, "method": [method]}, clients=on, progress=False)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+faults()
+print(faults())
+"""
+    free = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+    said = subprocess.run([sys.executable, "-c", program], env=free, check=True, capture_output=True, text=True).stdout
+    assert int(said) < 5_000

@@ -15,7 +15,7 @@ use crate::lengths::Lengths;
 use crate::names;
 use crate::stream::Stream;
 
-/// One line.
+/// One line of `checksums.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checksum {
@@ -88,7 +88,7 @@ impl Checksums {
     }
 
     /// Makes all lines durable.
-    pub(crate) fn sync(&self) -> io::Result<()> {
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.lines.sync().map(|_| ())
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::utc::Utc;
 
-/// Something worth knowing that is no measurement. The file is there only if there was one.
+/// Something worth knowing that is not a measurement. The file is there only if there was one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// When it happened.
@@ -22,6 +22,29 @@ pub struct Event {
     pub client: Option<u32>,
     /// A sentence for people.
     pub text: String,
+    /// What a participant of a study was asked and sent in a run, where this says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attendance: Option<Attendance>,
+}
+
+/// What was asked and sent in a run between machines, since the coordinator was last started: of one participant, or, where the
+/// event names none, every byte that went over the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attendance {
+    /// What it was asked in rounds.
+    pub tasks: u64,
+    /// What it answered.
+    pub answered: u64,
+    /// Microseconds from an ask to the last byte of its reply, over all answers.
+    pub waited_us: u64,
+    /// The longest of these.
+    pub longest_us: u64,
+    /// Bytes towards it.
+    pub down: u64,
+    /// Bytes from it.
+    pub up: u64,
+    /// Bytes of measurements in both directions, which are not among these of a participant.
+    pub measuring: u64,
 }
 
 /// The kinds of events.
@@ -44,25 +67,32 @@ pub enum EventKind {
     Lost,
     /// A participant would not do what it was asked, or is no longer listened to.
     Refused,
+    /// A run between machines is over: what a participant was asked and sent, or what went over the wire.
+    Attended,
 }
 
 impl Event {
-    /// Something that happens now.
+    /// An event that happens now.
     pub fn now(kind: EventKind, text: impl Into<String>) -> Self {
-        Self { time: Utc::now(), run: None, round: None, kind, client: None, text: text.into() }
+        Self { time: Utc::now(), run: None, round: None, kind, client: None, text: text.into(), attendance: None }
     }
 
-    /// The same, in a run.
+    /// Sets the run in which it happened.
     pub fn in_run(self, run: usize) -> Self {
         Self { run: Some(run), ..self }
     }
 
-    /// The same, in a round.
+    /// Sets the round in which it happened.
     pub fn in_round(self, round: u64) -> Self {
         Self { round: Some(round), ..self }
     }
 
-    /// The same, about a client.
+    /// Sets what was asked and sent.
+    pub fn with(self, attendance: Attendance) -> Self {
+        Self { attendance: Some(attendance), ..self }
+    }
+
+    /// Sets the client it is about.
     pub fn about(self, client: u32) -> Self {
         Self { client: Some(client), ..self }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::names;
 
 wire! {
-    /// How long the growing files are, in bytes: what lies beyond was written after the moment that is gone back to.
+    /// How long the growing files are, in bytes: on resuming, what lies beyond is cut off.
     #[derive(Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Lengths {
         /// `rows.jsonl`
@@ -36,7 +36,7 @@ impl Lengths {
         self.named().iter().zip(found.named()).all(|((_, mine), (_, theirs))| *mine <= theirs)
     }
 
-    /// That of the growing file with this name; none if it is no such file.
+    /// The length of the growing file with this name; `None` for other files.
     pub fn of(&self, name: &str) -> Option<u64> {
         self.named().into_iter().find(|(named, _)| *named == name).map(|(_, length)| length)
     }

@@ -43,7 +43,7 @@ mod writer;
 
 pub use checksums::Checksum;
 pub use digest::{digest, hexadecimal, sha256};
-pub use event::{Event, EventKind};
+pub use event::{Attendance, Event, EventKind};
 pub use format::Format;
 pub use lengths::Lengths;
 pub use manifest::{Input, Manifest, OptimumCard, ProblemCard, RunCard};

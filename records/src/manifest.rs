@@ -7,7 +7,7 @@ use crate::format::Format;
 use crate::tuning::Trial;
 use crate::utc::Utc;
 
-/// Written before the first round.
+/// The plan of an experiment, written before the first round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of the record format; a manifest that does not say is of format 1.

@@ -23,7 +23,8 @@ pub(crate) fn read_all(bytes: &[u8]) -> Result<Vec<Merit>, WireError> {
         if length > from.left() {
             break;
         }
-        let mut record = Reader::new(from.take(length)?);
+        let record = from.take(length)?;
+        let mut record = Reader::new(&record);
         let merit = Merit::decode(&mut record)?;
         if record.left() > 0 {
             return Err(WireError::Unsound("a merit record longer than its weights"));

@@ -87,6 +87,17 @@ pub(crate) struct Finished {
     pub(crate) sha256: String,
 }
 
+/// Length and SHA-256 of a file that may be large; none if it is not there.
+pub(crate) fn digest_of(path: &Path) -> io::Result<Option<(u64, String)>> {
+    let mut file = match motet_files::open(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        open => open?.0,
+    };
+    let mut to = Hashed { inner: io::sink(), hash: Sha256::new(), length: 0 };
+    io::copy(&mut file, &mut to)?;
+    Ok(Some((to.length, hexadecimal(&to.hash.finalize()))))
+}
+
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

@@ -12,7 +12,7 @@ use safetensors::tensor::{Dtype, SafeTensorError, TensorView, serialize};
 pub struct Models {
     /// Which run of the experiment.
     pub run: usize,
-    /// The server's.
+    /// The server's model.
     pub shared: Vector,
     /// Those that clients deploy, in rising order of clients.
     pub personal: Vec<(ClientId, Vector)>,
@@ -24,7 +24,7 @@ pub struct Models {
 pub(crate) const PASSPORT: &str = "motet";
 pub(crate) const SHARED: &str = "shared";
 
-/// A file that is none of models, or has not the one asked for.
+/// Why a model cannot be taken out of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// Not safetensors.

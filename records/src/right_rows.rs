@@ -19,7 +19,7 @@ impl Serialize for RightRows {
 impl<'de> Deserialize<'de> for RightRows {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        Self::parse(&text).ok_or_else(|| de::Error::custom(format!("{text:?} is no list of rows such as \"6:b4\"")))
+        Self::parse(&text).ok_or_else(|| de::Error::custom(format!("{text:?} is not a list of rows such as \"6:b4\"")))
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Stream {
     covered: u64,
     /// Of the bytes since then.
     open: Sha256,
+    /// Is everything durable? A file that was just opened may not be.
+    durable: bool,
 }
 
 impl Stream {
@@ -43,7 +45,7 @@ impl Stream {
                 count => open.update(&part[..count]),
             }
         }
-        Ok(Self { file, length, covered, open })
+        Ok(Self { file, length, covered, open, durable: false })
     }
 
     /// One more record, whole or not at all: a full disk leaves what was there before.
@@ -57,6 +59,7 @@ impl Stream {
             return Err(error);
         }
         self.length += record.len() as u64;
+        self.durable = false;
         self.open.update(record);
         Ok(())
     }
@@ -74,8 +77,11 @@ impl Stream {
     }
 
     /// Makes everything durable; returns the length.
-    pub fn sync(&self) -> io::Result<u64> {
-        self.file.sync_data()?;
+    pub fn sync(&mut self) -> io::Result<u64> {
+        if !self.durable {
+            self.file.sync_data()?;
+            self.durable = true;
+        }
         Ok(self.length)
     }
 
@@ -124,7 +130,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error_and_not_a_panic() {
         if let Ok(file) = OpenOptions::new().write(true).open("/dev/full") {
-            let mut stream = Stream { file, length: 0, covered: 0, open: Sha256::new() };
+            let mut stream = Stream { file, length: 0, covered: 0, open: Sha256::new(), durable: false };
             assert!(stream.append(b"row\n").is_err());
             assert_eq!((stream.length(), stream.cover()), (0, None));
         }

@@ -7,7 +7,7 @@ use crate::right_rows::RightRows;
 use crate::tuning::Tuning;
 use crate::utc::Utc;
 
-/// Written when all runs are done.
+/// What came of an experiment, written when all runs are done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The experiment's name.
@@ -32,7 +32,7 @@ pub struct Summary {
     pub claims: Vec<Verdict>,
 }
 
-/// A run in numbers.
+/// What came of a run, in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// As in the manifest.
@@ -77,7 +77,7 @@ pub struct Verdict {
     pub text: String,
     /// Does it hold, by the claim's rule about seeds?
     pub holds: bool,
-    /// Is that within the noise of the seeds? Then other seeds may say the opposite, and the claim neither holds nor fails.
+    /// Is the difference within the noise of the seeds? Then other seeds may say the opposite, and the claim neither holds nor fails.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undecided: bool,
     /// The 95 % interval of `value` − `bound`, paired over the seeds; absent with one seed, or where a side is not finite.

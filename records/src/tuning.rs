@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 /// A run that tries values out; it is measured on no test data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Of which of the summary's tunings.
+    /// The tuning that it belongs to, by its place in the summary.
     pub tuning: usize,
     /// Parameter → value; empty until it is known which values come so far.
     pub values: Map<String, Value>,
-    /// 0 is the first; each later one has fewer values and more rounds.
+    /// The rung of successive halving: 0 is the first; each later one has fewer values and more rounds.
     pub rung: usize,
     /// The run whose end it goes on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub struct Tuning {
     pub seed: u64,
     /// The metric that decided; never one of test data.
     pub by: String,
-    /// Its mean over so many last rounds counts.
+    /// The metric is averaged over this many last rounds.
     pub last: u64,
     /// The parameter of which the largest value that did not diverge was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]

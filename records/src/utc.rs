@@ -21,7 +21,7 @@ impl Utc {
         Self::from_seconds(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
     }
 
-    /// So many seconds after the beginning of 1970, at most the end of the year 9999.
+    /// The time this many seconds after the beginning of 1970, at most the end of the year 9999.
     pub fn from_seconds(seconds: u64) -> Self {
         Self(seconds.min(LAST))
     }
@@ -59,7 +59,7 @@ impl fmt::Display for Utc {
     }
 }
 
-/// A text that is no moment of UTC.
+/// A text that is not a time in UTC.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not a time such as 2026-11-18T01:12:00Z")]
 pub struct NotATime(String);

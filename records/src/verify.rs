@@ -22,7 +22,7 @@ pub struct Verification {
     pub damaged: Vec<Damage>,
     /// What no checksum speaks of: all of a folder of format 1, or what was written last before a kill.
     pub uncovered: Vec<Span>,
-    /// Whole files as they were before the last time they were to be replaced: a kill came between.
+    /// Files that still have their old content, because the program was killed before it replaced them.
     pub behind: Vec<String>,
     /// How much of each growing file has checksums, whether they fit or not.
     pub covered: Lengths,
@@ -118,7 +118,7 @@ fn compare(folder: &Path, text: Option<&[u8]>, wanted: &impl Fn(&str) -> bool) -
         at = span.to;
         match line {
             Ok(line) if is_ours(&line.file) => lines.entry(line.file.clone()).or_default().push(line),
-            Ok(line) => found.damage(span, format!("\"{}\" is no file of records", line.file.escape_default())),
+            Ok(line) => found.damage(span, format!("\"{}\" is not a file of records", line.file.escape_default())),
             Err(e) => found.damage(span, format!("not a checksum: {e}")),
         }
     }
@@ -164,7 +164,7 @@ pub struct WholeFiles {
 }
 
 impl WholeFiles {
-    /// Those of a folder; none if it has no checksums.
+    /// The checksums of a folder; `None` if it has none.
     pub fn of(folder: &Path) -> Result<Self, ReadError> {
         let text = read_lines(folder)?.unwrap_or_default();
         Ok(Self { lines: parse(&text).into_iter().flatten().filter(|line| line.from.is_none()).collect() })
@@ -240,7 +240,7 @@ fn check(path: &Path, name: &str, lines: &[Checksum], ended: bool, found: &mut V
     let length = about.len();
     if !about.is_file() {
         // Opening a pipe would wait for somebody to write to it.
-        found.damage(span(0, 0), "is no file");
+        found.damage(span(0, 0), "is not a file");
         return Ok(());
     }
     let mut file = File::open(path)?;
@@ -249,8 +249,9 @@ fn check(path: &Path, name: &str, lines: &[Checksum], ended: bool, found: &mut V
         return Ok(());
     }
     if !grows {
-        let now = hash(&mut file, 0, length)?;
-        match lines.iter().rposition(|line| line.to == length && line.sha256 == now) {
+        // A file of another length is not looked at: it may have holes, and a terabyte of zeros.
+        let now = lines.iter().any(|line| line.to == length).then(|| hash(&mut file, 0, length)).transpose()?;
+        match lines.iter().rposition(|line| line.to == length && Some(&line.sha256) == now.as_ref()) {
             _ if lines.is_empty() => found.uncovered.push(span(0, length)),
             Some(last) if last + 1 == lines.len() => {}
             Some(_) => found.behind.push(name.to_owned()),

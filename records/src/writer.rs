@@ -12,7 +12,7 @@ use crate::checksums::Checksums;
 use crate::event::Event;
 use crate::lengths::Lengths;
 use crate::manifest::{Manifest, RunCard};
-use crate::model_parts::ModelParts;
+use crate::model_parts::{ModelParts, digest_of};
 use crate::models::SHARED;
 use crate::stream::Stream;
 use crate::summary::{ClientRow, Summary};
@@ -44,7 +44,7 @@ pub struct WriteError {
 }
 
 impl Writer {
-    /// Opens the files of a folder, cut to `lengths`: what was written after that never happened.
+    /// Opens the files of a folder and cuts them to `lengths`, so that what was written later is forgotten.
     pub fn open(folder: &Path, lengths: Lengths) -> Result<Self, WriteError> {
         let at = |name: &str| {
             let path = folder.join(name);
@@ -69,29 +69,29 @@ impl Writer {
         &self.folder
     }
 
-    /// The experiment as it was written.
+    /// Writes the experiment file as it was given.
     pub fn experiment(&mut self, text: &str) -> Result<(), WriteError> {
         self.whole(names::EXPERIMENT, |_| Ok(text.as_bytes().to_vec()))
     }
 
-    /// What is planned: before the first round, and again when more is known.
+    /// Writes the plan: before the first round, and again when more is known.
     pub fn manifest(&mut self, manifest: &Manifest) -> Result<(), WriteError> {
         self.whole(names::MANIFEST, |_| pretty(manifest))
     }
 
-    /// What came of it, when all runs are done.
+    /// Writes the summary, when all runs are done.
     pub fn summary(&mut self, summary: &Summary) -> Result<(), WriteError> {
         self.whole(names::SUMMARY, |_| pretty(summary))
     }
 
-    /// The final model of one client of a run; they come one by one, and wait on disk for [`models`](Self::models).
+    /// Writes the final model of one client of a run; they come one by one, and wait on disk for [`models`](Self::models).
     pub fn model(&mut self, card: &RunCard, client: ClientId, model: &Vector) -> Result<(), WriteError> {
         let path = self.folder.join(names::model(card));
         let mut add = || self.parts(&path)?.add(format!("client.{}", client.0), model);
         add().map_err(|source| WriteError { path: path.clone(), source })
     }
 
-    /// The final models of a run: those of its clients that came before, and the shared one.
+    /// Writes the final models of a run: those of its clients that came before, and the shared one.
     pub fn models(&mut self, card: &RunCard, shared: &Vector, passport: Option<String>) -> Result<(), WriteError> {
         let name = names::model(card);
         let path = self.folder.join(&name);
@@ -107,6 +107,23 @@ impl Writer {
         write().map_err(|source| WriteError { path: path.clone(), source })
     }
 
+    /// Takes over the file of models of a run from the folder that the run was done in, which keeps it too; nothing if it left none.
+    pub fn adopt_models(&mut self, card: &RunCard, from: &Path) -> Result<(), WriteError> {
+        let name = names::model(card);
+        let (from, path) = (from.join(&name), self.folder.join(&name));
+        let mut adopt = || -> io::Result<()> {
+            let Some((length, sha256)) = digest_of(&from)? else { return Ok(()) };
+            fs::create_dir_all(self.folder.join(names::MODELS))?;
+            self.checksums.whole_of(&name, length, sha256)?;
+            kill::point(|| ());
+            // An earlier go may have come as far as this.
+            fs::remove_file(&path).or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })?;
+            // A second name where the file system knows such a thing.
+            fs::hard_link(&from, &path).or_else(|_| fs::copy(&from, &path).map(|_| ()))
+        };
+        adopt().map_err(|source| WriteError { path: path.clone(), source })
+    }
+
     /// The models under way, begun if there are none.
     fn parts(&mut self, path: &Path) -> io::Result<&mut ModelParts> {
         if self.parts.is_none() {
@@ -118,24 +135,24 @@ impl Writer {
         })
     }
 
-    /// One measured round, written at once.
+    /// Writes one measured round at once.
     pub fn row(&mut self, row: &Row) -> io::Result<()> {
         append(names::ROWS, &mut self.rows, &mut self.checksums, &line(row)?)
     }
 
-    /// The clients at the end of a run.
+    /// Writes the clients at the end of a run.
     pub fn clients(&mut self, rows: &[ClientRow]) -> Result<(), WriteError> {
         let done = rows.iter().try_for_each(|row| append(names::CLIENTS, &mut self.clients, &mut self.checksums, &line(row)?));
         done.map_err(|source| WriteError { path: self.folder.join(names::CLIENTS), source })
     }
 
-    /// Who counted how much for whom, written at once.
+    /// Writes who counted how much for whom, at once.
     pub fn merit(&mut self, merit: &Merit) -> io::Result<()> {
         let to = begun(&self.folder, names::MERITS, &mut self.merits)?;
         append(names::MERITS, to, &mut self.checksums, &merits::framed(merit))
     }
 
-    /// Something that happened beside the rounds, written at once.
+    /// Writes an event at once.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         let to = begun(&self.folder, names::EVENTS, &mut self.events)?;
         append(names::EVENTS, to, &mut self.checksums, &line(event)?)
@@ -154,7 +171,7 @@ impl Writer {
     /// Makes all records durable and tells how long they are.
     pub fn sync(&mut self) -> io::Result<Lengths> {
         let lengths = self.lengths()?;
-        [Some(&self.rows), Some(&self.clients), self.merits.as_ref(), self.events.as_ref()]
+        [Some(&mut self.rows), Some(&mut self.clients), self.merits.as_mut(), self.events.as_mut()]
             .into_iter()
             .flatten()
             .try_for_each(|stream| stream.sync().map(|_| ()))?;

@@ -18,6 +18,8 @@ pub struct AdvicePage {
     pub lines: Vec<AdviceLine>,
     /// What people should know.
     pub notes: Vec<String>,
+    /// Was the report of all splits drawn?
+    pub report: bool,
 }
 
 /// One client.
@@ -27,7 +29,7 @@ pub struct AdviceLine {
     pub client: String,
     /// "join", "stay" or "unclear".
     pub advice: String,
-    /// The best way of joining.
+    /// The method that it would choose if it joined.
     pub offer: String,
     /// What joining gains; positive is better.
     pub gain: f64,
@@ -61,7 +63,7 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem .8rem; ma
 .rows { color: var(--soft); white-space: nowrap; }
 .join { color: var(--join); font-weight: 600; } .stay { color: var(--stay); font-weight: 600; } .unclear { color: var(--soft); font-weight: 600; }
 code { font-size: .9em; }
-@media (min-width: 40rem) { .sends { white-space: nowrap; } td:first-child { min-width: 10rem; } .model { min-width: 13rem; } .join, .stay, .unclear { white-space: nowrap; } }
+@media (min-width: 40rem) { .sends { white-space: nowrap; } td:first-child { min-width: 10rem; } .rows, .whole { display: block; } .model { min-width: 13rem; } .join, .stay, .unclear { white-space: nowrap; } }
 @media (max-width: 40rem) {
   thead { display: none; }
   tr { display: block; border-bottom: 1px solid var(--line); padding: .5rem 0; }
@@ -76,9 +78,9 @@ const TITLES: [&str; 6] = ["client", "advice", "gain by joining", "with whom", "
 const MEANINGS: [(&str, &str); 3] = [
     (
         "join",
-        "What the client gets by joining is better than its own model: the interval of 95 %, which counts how many clients are asked, excludes zero, and the difference is large enough to matter.",
+        "What the client gets by joining is better than its own model: the interval of 95 % excludes zero, even after a correction for the number of clients, and the difference is large enough to matter.",
     ),
-    ("stay", "It is worse by the same measure. The client deploys its own model."),
+    ("stay", "What the client gets by joining is worse than its own model, by the same measure. The client deploys its own model."),
     (
         "unclear",
         "Neither can be shown with these rows, or the difference is too small to matter. The client deploys its own model, which needs nobody.",
@@ -109,9 +111,12 @@ impl AdvicePage {
             m.element("dd", &[], meaning);
         }
         m.close();
+        if self.lines.iter().any(|line| !line.with.is_empty()) {
+            m.element("p", &[], "With whom: the clients whose rows help this one most, and how much MeritFed lets them count.");
+        }
         if let Some(folder) = self.lines.iter().find_map(|line| line.bundle.as_ref()) {
             m.open("p", &[]);
-            m.text("Each folder under \u{201c}model\u{201d} is what that client deploys, trained on all its rows. It is used so: ");
+            m.text("Each folder under \u{201c}model\u{201d} is what that client deploys, trained on all its rows. Use it like this: ");
             m.element("code", &[], &format!("motet predict models/{folder} NEW.csv"));
             m.close();
         }
@@ -120,7 +125,11 @@ impl AdvicePage {
         }
         m.open("p", &[("class", &"soft")]);
         m.text("Every run behind this: ");
-        m.element("a", &[("href", &"experiment/report.html")], "the report");
+        if self.report {
+            m.element("a", &[("href", &"experiment/report.html")], "the report");
+        } else {
+            m.text("the records in experiment/");
+        }
         m.text(", made by ");
         m.element("a", &[("href", &"experiment.toml")], "experiment.toml");
         m.text(", which can be changed and run again.");
@@ -134,7 +143,13 @@ impl AdvicePage {
         if unclear == all {
             return format!("{}: no clear answer for any of the {all} clients", self.of);
         }
-        format!("{}: {join} of {all} should join, {stay} should stay, for {unclear} it is unclear", self.of)
+        let parts = [
+            (join, format!("{join} should join")),
+            (stay, format!("{stay} should stay")),
+            (unclear, format!("for {unclear} it is unclear")),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter_map(|(count, part)| (count > 0).then_some(part)).collect();
+        format!("{}: of {all} clients {}", self.of, parts.join(", "))
     }
 
     fn about(&self) -> String {
@@ -145,13 +160,13 @@ impl AdvicePage {
             _ => "For all together there is no clear difference",
         };
         let metric = match self.metric.as_str() {
-            "test.brier" => "Brier's score, the mean squared error of the probabilities, falls by so much",
-            "test.rmse" => "the root mean square error falls by so much",
+            "test.brier" => "Brier's score (the mean squared error of the probabilities)",
+            "test.rmse" => "the root mean square error",
             other => other,
         };
         let splits = if self.splits == 1 { "one split".to_owned() } else { format!("{} splits", self.splits) };
         format!(
-            "{all}: {}. A gain is positive: {metric} on rows kept from training, over {splits} of everybody's rows.",
+            "{all}: {}. A gain is how much lower {metric} is on rows kept from training, over {splits} of everybody's rows.",
             estimate(*gain, *interval)
         )
     }
@@ -174,13 +189,24 @@ impl AdvicePage {
             m.open("td", &[("class", &line.advice)]);
             m.element("span", &[("title", &line.why)], &line.advice);
             m.close();
-            let accuracy = line.accuracy.map_or(String::new(), |[own, joined]| format!("; accuracy {own:.3} → {joined:.3}"));
-            let gain = format!("{} by {}{accuracy}", estimate(line.gain, line.interval), line.offer);
-            let with = line.with.iter().map(|(client, weight)| format!("{client} {:.0} %", weight * 100.0)).collect::<Vec<_>>().join(", ");
-            let with = if with.is_empty() { "nobody".to_owned() } else { with };
-            for (title, text) in [(TITLES[2], gain), (TITLES[3], with), (TITLES[4], number::bytes(line.sent))] {
-                m.element("td", &[("data-title", &title), ("class", &title)], &text);
+            m.open("td", &[("data-title", &TITLES[2]), ("class", &TITLES[2])]);
+            whole(m, &estimate(line.gain, line.interval));
+            m.text(" ");
+            whole(m, &format!("by {}", line.offer));
+            if let Some([own, joined]) = line.accuracy {
+                m.text(" ");
+                m.element("span", &[("class", &"whole soft")], &format!("accuracy {own:.3} → {joined:.3}"));
             }
+            m.close();
+            m.open("td", &[("data-title", &TITLES[3]), ("class", &TITLES[3])]);
+            for (k, (client, weight)) in line.with.iter().enumerate() {
+                let comma = if k + 1 < line.with.len() { "," } else { "" };
+                whole(m, &format!("{client}\u{a0}({:.0}\u{a0}%){comma}", weight * 100.0));
+                m.text(" ");
+            }
+            m.text(if line.with.is_empty() { "nobody" } else { "" });
+            m.close();
+            m.element("td", &[("data-title", &TITLES[4]), ("class", &TITLES[4])], &number::bytes(line.sent));
             m.open("td", &[("data-title", &TITLES[5]), ("class", &TITLES[5])]);
             match &line.bundle {
                 Some(folder) => m.element("code", &[], &format!("models/{folder}")),
@@ -192,6 +218,11 @@ impl AdvicePage {
         m.close();
         m.close();
     }
+}
+
+/// Words that stand in one line of their own where there is room.
+fn whole(m: &mut Markup, words: &str) {
+    m.element("span", &[("class", &"whole")], words);
 }
 
 fn estimate(gain: f64, interval: Option<[f64; 2]>) -> String {
@@ -227,12 +258,13 @@ mod tests {
             federation: ("join".into(), 0.1, Some([0.02, 0.18])),
             lines: vec![line("<a>", "join"), line("b", "unclear")],
             notes: vec![],
+            report: true,
         };
         let html = page.html();
         for part in [
-            "t.csv: 1 of 2 should join, 0 should stay, for 1 it is unclear",
+            "t.csv: of 2 clients 1 should join, for 1 it is unclear",
             "&lt;a&gt; <span class=\"rows\">30 rows</span>",
-            "b 40 %",
+            "b\u{a0}(40\u{a0}%)",
             "models/a",
         ] {
             assert!(html.contains(part), "{part}: {html}");

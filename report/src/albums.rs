@@ -14,7 +14,7 @@ pub struct Album {
 /// An image as a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture {
-    /// In PNG.
+    /// The file's bytes, in PNG.
     pub png: Vec<u8>,
     /// Pixels from top to bottom, and from left to right.
     pub size: [usize; 2],

@@ -43,7 +43,7 @@ fn repeated(comparison: &Comparison<'_>) -> Option<String> {
     let groups: Vec<&Group<'_>> = comparison.groups.iter().filter(same).collect();
     let seeds: Vec<String> = groups.first()?.runs.iter().map(|run| run.card.seed.to_string()).collect();
     let which = if groups.len() == comparison.groups.len() { "every method".to_owned() } else { names(&groups) };
-    Some(format!("Seeds {} give identical runs of {which}: nothing there is drawn by the seed, and they count as one.", seeds.join(", ")))
+    Some(format!("Seeds {} give identical runs of {which}: nothing in them depends on the seed, so they count as one.", seeds.join(", ")))
 }
 
 fn names(groups: &[&Group<'_>]) -> String {

@@ -1,4 +1,4 @@
-//! What each client gets out of each way of training.
+//! What each client gets out of each method.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub struct ClientLine {
     pub values: Vec<f64>,
 }
 
-/// More clients than this make a page slow and nobody wiser.
+/// The most clients that a page shows: more would make it slow without telling more.
 pub const MOST_CLIENTS: usize = 200;
 
 impl ClientTable {

@@ -19,20 +19,47 @@ const EVERYBODY: &str = "all clients";
 pub(crate) fn studies(comparison: &Comparison<'_>) -> Vec<Study> {
     let [(_, records)] = comparison.folders else { return vec![] };
     let fields = fields(comparison);
+    let card = |at: &usize| records.manifest.problems.get(*at);
+    let known = fields.iter().map(|(problems, groups)| {
+        let about = problems.first().and_then(card).map_or("", |card| card.about.as_str());
+        (about, groups.iter().map(|group| group.label.as_str()).collect::<Vec<_>>())
+    });
+    let names = told_apart(&known.collect::<Vec<_>>());
     let mut studies = vec![];
-    for (problems, groups) in &fields {
-        let cards: Vec<&ProblemCard> = problems.iter().filter_map(|at| records.manifest.problems.get(*at)).collect();
+    for ((problems, groups), name) in fields.iter().zip(names) {
+        let cards: Vec<&ProblemCard> = problems.iter().filter_map(card).collect();
         let field =
             Field { groups, problems, design: design(&cards, &records.manifest.resolved), clients: cards.first().map_or(1, |c| c.clients) };
         let asked = records.manifest.resolved["report"]["worth"].as_f64();
         let worth = asked.and_then(Worth::new).unwrap_or_default();
-        let about = (fields.len() > 1).then(|| cards.first().map_or_else(String::new, |card| card.about.clone()));
+        let about = (fields.len() > 1).then_some(name);
         let nonconvex = cards.iter().any(|card| card.convexity.is_none());
         for metric in metrics(groups, nonconvex || field.design == Design::OneSplit) {
             studies.push(Study { problem: about.clone(), worth, ..field.study(metric) });
         }
     }
     studies
+}
+
+/// What each problem is called: as its card says, and where two cards say the same, with the values that all labels of its runs share
+/// (`model.l2=0.1`), or with its number.
+fn told_apart(known: &[(&str, Vec<&str>)]) -> Vec<String> {
+    let values = |labels: &[&str]| -> Vec<String> {
+        let (first, others) = labels.split_first().unwrap_or((&"", &[]));
+        let shared = |word: &&str| word.contains('=') && others.iter().all(|label| label.split(' ').any(|other| other == *word));
+        first.split(' ').filter(shared).map(str::to_owned).collect()
+    };
+    let named = known.iter().map(|(about, labels)| {
+        let alone = known.iter().filter(|(other, _)| other == about).count() == 1;
+        let more = if alone { vec![] } else { values(labels) };
+        [vec![(*about).to_owned()], more].concat().join(", ")
+    });
+    let named: Vec<String> = named.collect();
+    let numbered = |(k, name): (usize, &String)| match named.iter().filter(|other| *other == name).count() {
+        1 => name.clone(),
+        _ => format!("{name} ({})", k + 1),
+    };
+    named.iter().enumerate().map(numbered).collect()
 }
 
 /// Groups that ran on the same problems: only they can be compared.
@@ -206,4 +233,21 @@ fn way(group: &Group<'_>) -> (String, bool) {
 
 fn without_target(label: &str) -> String {
     label.split(' ').filter(|word| !word.starts_with("target=")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_of_a_grid_have_names_of_their_own() {
+        let known = [
+            ("t.csv", vec!["own model.l2=0.1", "flix alpha=0.5 model.l2=0.1 retrained"]),
+            ("t.csv", vec!["own model.l2=1", "flix alpha=0.5 model.l2=1 retrained"]),
+            ("u.csv", vec!["own", "flix"]),
+            ("v", vec!["own"]),
+            ("v", vec!["flix"]),
+        ];
+        assert_eq!(told_apart(&known), ["t.csv, model.l2=0.1", "t.csv, model.l2=1", "u.csv", "v (4)", "v (5)"]);
+    }
 }

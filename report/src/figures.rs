@@ -138,7 +138,7 @@ pub(crate) fn gains(verdict: &Verdict) -> Option<Plot> {
     Some(Plot {
         name: format!("clients-{}", file_name(&verdict.metric)),
         title: format!("gain in {} per client, by joining", title(&verdict.metric)),
-        x: ("clients, sorted by what they gain".into(), Scale::linear(0.0, gains.len() as f64 + 0.5)),
+        x: ("clients, sorted by what they gain".into(), Scale::counted(0.5, gains.len() as f64 + 0.5)),
         y: (format!("gain in {}", title(&verdict.metric)), Scale::linear_to_ticks(low, high)),
         notes: vec![],
         levels: vec![level],
@@ -264,7 +264,7 @@ fn caption(comparison: &Comparison<'_>, curves: &[&Curve], metric: &str, log: bo
         parts.push("A line fades where not all seeds got that far.".to_owned());
     }
     if curves.len() > 1 && curves.iter().any(|c| c.points.len() == 1 && c.points[0].round == 0) {
-        parts.push("What takes no rounds is drawn as a level.".to_owned());
+        parts.push("Methods that take no rounds are drawn as horizontal lines.".to_owned());
     }
     if curves.iter().any(|c| !c.bound.is_empty()) {
         let promises = comparison.groups.iter().flat_map(|g| &g.runs).filter_map(|r| r.card.promise.as_ref());

@@ -1,11 +1,11 @@
 //! One model for all, own models, or a mixture: which runs are which.
 
-use motet_core::larger_is_better;
+use motet_core::{Outcome, larger_is_better};
 use motet_records::RunCard;
 use serde_json::Value;
 
 use crate::compare::Comparison;
-use crate::group::Group;
+use crate::group::{Group, Run};
 
 /// What a run's clients deploy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Group<'_> {
 /// A final metric against α, for runs that differ only by it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlphaCurve {
-    /// The method's name; with several folders, the folder's comes first.
+    /// The method's name and what else it was run with, if there are several; with several folders, the folder's comes first.
     pub label: String,
     /// By α.
     pub stations: Vec<Station>,
@@ -86,13 +86,16 @@ pub struct Station {
     pub values: Vec<f64>,
 }
 
-/// The curves of a metric over α; those of a single α are left out. Runs of `local` are every curve's α = 0.
+/// The curves of a metric over α; those of a single α are left out, and so are runs that diverged or failed. Runs of `local` are every
+/// curve's α = 0.
 pub fn alpha_curves(comparison: &Comparison<'_>, metric: &str) -> Vec<AlphaCurve> {
     let mut families: Vec<(String, AlphaCurve)> = vec![];
+    let broken = |run: &Run<'_>| matches!(run.outcome(), Some(Outcome::Diverged { .. } | Outcome::Failed { .. }));
     let mut alone: Vec<(usize, Station)> = vec![];
     for (at, group) in comparison.groups.iter().enumerate() {
         let values: Vec<f64> = group.finals(metric).into_iter().filter(|v| v.is_finite()).collect();
-        let (Some(alpha), Some(run), false) = (group.alpha(), group.runs.first(), values.is_empty()) else { continue };
+        let useless = values.is_empty() || group.runs.iter().any(broken);
+        let (Some(alpha), Some(run), false) = (group.alpha(), group.runs.first(), useless) else { continue };
         let station = Station { alpha, group: at, values };
         if run.card.method == "local" {
             alone.push((group.folder, station));
@@ -100,10 +103,14 @@ pub fn alpha_curves(comparison: &Comparison<'_>, metric: &str) -> Vec<AlphaCurve
         }
         let mut others = run.card.params.clone();
         others.remove("alpha");
-        let key = format!("{} {} {}", group.folder, run.card.method, Value::Object(others));
+        // What a grid varies besides α stands in the label: `flix alpha=0.5 step=0.1 model.l2=0.01`.
+        let varied: String =
+            group.label.split(' ').filter(|w| w.contains('=') && !w.starts_with("alpha=")).map(|w| format!(" {w}")).collect();
+        let key = format!("{} {} {}{varied}", group.folder, run.card.method, Value::Object(others));
+        let name = comparison.label(group.folder, &run.card.method) + &varied;
         match families.iter_mut().find(|(k, _)| *k == key) {
             Some((_, curve)) => curve.stations.push(station),
-            None => families.push((key, AlphaCurve { label: comparison.label(group.folder, &run.card.method), stations: vec![station] })),
+            None => families.push((key, AlphaCurve { label: name, stations: vec![station] })),
         }
     }
     let mut curves: Vec<AlphaCurve> = families.into_iter().map(|(_, curve)| curve).collect();
@@ -120,6 +127,14 @@ pub fn alpha_curves(comparison: &Comparison<'_>, metric: &str) -> Vec<AlphaCurve
 
 pub(crate) fn better(metric: &str, value: f64, other: f64) -> bool {
     if larger_is_better(metric) { value > other } else { value < other }
+}
+
+/// What models are judged by, what the verdict is judged by first.
+pub(crate) fn judging_as_the_verdict<'m>(comparison: &Comparison<'_>, metrics: impl IntoIterator<Item = &'m str>) -> Vec<&'m str> {
+    let telling = comparison.verdicts().first().map(|verdict| verdict.metric.as_str());
+    let mut all = judging(metrics);
+    all.sort_by_key(|metric| Some(*metric) != telling);
+    all
 }
 
 /// What personal models are judged by: test data first, since training data flatters own models.

@@ -13,9 +13,14 @@ pub(crate) fn plain(value: f64) -> String {
     }
 }
 
-/// A difference with its sign and four decimals, `+0.0125`; what would look like nothing and is not, as `-3e-6`.
+/// A difference with its sign and four decimals, `+0.0125`; what would look like nothing and is not, as `-3e-6`; nothing as `0`.
 pub fn difference(value: f64) -> String {
-    if value != 0.0 && value.abs() < 5e-5 { format!("{value:+.0e}") } else { format!("{value:+.4}") }
+    match value {
+        // Zero has no sign, and −0 would print one.
+        0.0 => "0".into(),
+        _ if value.abs() < 5e-5 => format!("{value:+.0e}"),
+        _ => format!("{value:+.4}"),
+    }
 }
 
 /// `significant` digits, trailing zeros dropped.
@@ -128,7 +133,7 @@ mod tests {
         let written: Vec<_> = cases.iter().map(|&v| short(v)).collect();
         let expected = ["0", "1", "0.1235", "1235", "10⁵", "1.235·10⁵", "1.2·10⁻⁷", "−0.5", "−3·10⁻⁹", "–", "∞", "−∞"];
         assert_eq!(written, expected);
-        assert_eq!([difference(0.0125), difference(-2.6e-6), difference(0.0)], ["+0.0125", "-3e-6", "+0.0000"]);
+        assert_eq!([difference(0.0125), difference(-2.6e-6), difference(-0.0)], ["+0.0125", "-3e-6", "0"]);
         assert_eq!([plain(-1.25e-9), plain(f64::NAN), plain(0.25)], ["-1.25e-9", "-", "0.25"]);
     }
 

@@ -23,8 +23,7 @@ pub fn results(experiments: &[(String, Records)], page: &str) -> Vec<File> {
         verdicts().count()
     );
     text.push_str(
-        "A claim marked *must* was verified before and has to hold; one marked *may* is a paper's word that was never tested, or \
-         was found not to hold on our data: a failure is recorded as a negative result.\n\n",
+        "A claim marked *must* was verified before and has to hold; one marked *may* is a statement of a paper that was never tested, or that was found not to hold on our data: a failure is recorded as a negative result.\n\n",
     );
     contents(&mut text, experiments);
     let mut files = vec![];
@@ -46,14 +45,13 @@ fn claims(records: &Records) -> &[Verdict] {
 }
 
 fn contents(text: &mut String, experiments: &[(String, Records)]) {
-    text.push_str("| experiment | entries | claims | hold | undecided | negative | fail |\n|---|---|---:|---:|---:|---:|---:|\n");
+    text.push_str("| experiment | claims | hold | undecided | negative | fail |\n|---|---:|---:|---:|---:|---:|\n");
     for (title, records) in experiments {
         let claims = claims(records);
         let [held, undecided, negative, failed] = WORDS.map(|word| claims.iter().filter(|v| v.word() == word).count());
-        let entries = cell(&name(&words(&records.manifest.resolved["entries"]).join(", ")));
         let _ = writeln!(
             text,
-            "| [{}](#{}) | {entries} | {} | {held} | {undecided} | {negative} | {failed} |",
+            "| [{}](#{}) | {} | {held} | {undecided} | {negative} | {failed} |",
             cell(&name(title)),
             anchor(title),
             claims.len()
@@ -103,7 +101,8 @@ fn section(text: &mut String, title: &str, records: &Records, picture: Option<&s
     }
     text.push('\n');
     if let Some(path) = picture {
-        let _ = writeln!(text, "![{}]({path})\n", name(title));
+        let name = name(title);
+        let _ = writeln!(text, "![{name}]({path})\n\n*{name}: the first picture of its report, over all its seeds.*\n");
     }
     if claims(records).is_empty() {
         return;

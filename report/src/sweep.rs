@@ -85,8 +85,12 @@ fn families(comparison: &Comparison<'_>, metric: &str, parameter: &str) -> Vec<S
             *place = Value::Null;
         }
         let own = format!("{parameter}=");
-        let label = group.label.split(' ').filter(|word| !word.starts_with(&own)).collect::<Vec<_>>().join(" ");
-        let key = format!("{} {} {} {params}", group.folder, run.card.method, run.card.problem);
+        let words = || group.label.split(' ');
+        let label = words().filter(|word| !word.starts_with(&own)).collect::<Vec<_>>().join(" ");
+        // A value of the problem stands in the label alone, and makes another problem of each of its values.
+        let told = words().find_map(|word| word.strip_prefix(&own)?.parse::<f64>().ok());
+        let problem = if at.is_none() && told.is_some() { label.clone() } else { run.card.problem.to_string() };
+        let (at, key) = (at.or(told), format!("{} {} {problem} {params}", group.folder, run.card.method));
         match families.iter_mut().find(|f| f.key == key) {
             Some(family) => family.points.push((at, values)),
             None => families.push(SweepGroup { key, label, points: vec![(at, values)] }),

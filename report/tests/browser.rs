@@ -3,7 +3,7 @@
 mod chromium;
 mod sample;
 
-use chromium::Seen;
+use chromium::{SCREENS, Seen};
 use motet_report::{AdviceLine, AdvicePage, render};
 
 /// Presses what people press and writes what came of it into the page's title.
@@ -28,25 +28,64 @@ const plot = document.querySelector("#curves .panel:not([hidden]) .plot"), box =
 plot.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + box.width / 2, clientY: box.top + 50 }));
 said.push("tip: " + plot.closest("figure").querySelector(".tip").textContent);
 document.title = said.join("; ") + "; errors: " + errors.length + errors;
+parent.postMessage(document.title, "*");
 </script>"##;
 
 #[test]
 fn switches_switch_and_nothing_is_printed_on_the_console() {
+    for screen in SCREENS {
+        let folder = tempfile::tempdir().unwrap();
+        render(&[("sample".into(), sample::records())], folder.path()).unwrap();
+        let Some(Seen { title, log }) = chromium::open_on(screen, &folder.path().join("report.html"), PRESS) else { return };
+        let tip = title.split("tip: ").nth(1).unwrap_or_default();
+        let said = title.split("; tip:").next().unwrap_or_default();
+        assert_eq!(
+            said,
+            "first: metric=gap axis=rounds; axis: metric=gap axis=bits; metric: metric=test.loss axis=bits; hidden: 28; \
+             alpha: metric=test.accuracy; verdict: problem=0 metric=test.loss",
+            "{screen:?} {log}"
+        );
+        assert!(tip.starts_with("bits up ") && tip.contains("flix α = 0.4") && !tip.contains("flix α = 0.2"), "{screen:?} {tip}");
+        assert!(title.ends_with("errors: 0"), "{title}");
+        assert!(!log.contains("CONSOLE"), "{log}");
+    }
+}
+
+/// What the first screen of the report holds, how wide it is, and what a click on a header does to the clients.
+const SORT: &str = r##"<script>
+const on_screen = (e) => { const box = e.getBoundingClientRect(); return box.height > 0 && box.top >= 0 && box.bottom <= 900 && box.right <= innerWidth; };
+const answer = document.querySelector("#verdict .panel:not([hidden]) .answer");
+const table = document.querySelector("#join .panel:not([hidden]) table"), heads = Array.from(table.querySelectorAll("th"));
+const column = heads.findIndex((head) => head.textContent.startsWith("gain"));
+const gains = () => Array.from(table.querySelectorAll("tbody tr")).map((row) => Number(row.cells[column].dataset.sort));
+const sorted = (all, sign) => all.length > 2 && all.every((gain, k) => k === 0 || sign * (gain - all[k - 1]) >= 0);
+const before = gains();
+heads[column].click();
+const up = sorted(gains(), 1);
+heads[column].click();
+const down = sorted(gains(), -1);
+const said = [
+  "verdict " + on_screen(answer) + " " + (answer.textContent.length > 10), "joining " + on_screen(answer.parentElement.querySelectorAll(".lead")[1]),
+  "up " + up, "down " + down, "all " + (gains().length === before.length && new Set(gains()).size === new Set(before).size),
+  "wide " + (document.documentElement.scrollWidth > innerWidth),
+  "broken words " + Array.from(document.querySelectorAll("#finals th")).filter((head) => head.clientHeight > 60).length, "errors " + errors.length,
+].join("; ");
+document.title = said;
+parent.postMessage(said, "*");
+</script>"##;
+
+#[test]
+fn the_first_screen_of_the_report_holds_the_verdict_and_headers_sort() {
     let folder = tempfile::tempdir().unwrap();
-    render(&[("sample".into(), sample::records())], folder.path()).unwrap();
-    let page = folder.path().join("report.html");
-    let Some(Seen { title, log }) = chromium::open(&page, PRESS) else { return };
-    let tip = title.split("tip: ").nth(1).unwrap_or_default();
-    let said = title.split("; tip:").next().unwrap_or_default();
-    assert_eq!(
-        said,
-        "first: metric=gap axis=rounds; axis: metric=gap axis=bits; metric: metric=test.loss axis=bits; hidden: 28; \
-         alpha: metric=test.accuracy; verdict: problem=0 metric=test.loss",
-        "{log}"
-    );
-    assert!(tip.starts_with("bits up ") && tip.contains("flix α = 0.4") && !tip.contains("flix α = 0.2"), "{tip}");
-    assert!(title.ends_with("errors: 0"), "{title}");
-    assert!(!log.contains("CONSOLE"), "{log}");
+    let write = || {
+        render(&[("sample".into(), sample::records())], folder.path()).unwrap();
+        folder.path().join("report.html")
+    };
+    let expected = "verdict true true; joining true; up true; down true; all true; wide false; broken words 0; errors 0";
+    for screen in SCREENS {
+        let Some(seen) = chromium::open_on(screen, &write(), SORT) else { return };
+        assert_eq!(seen.title, expected, "{screen:?} {}", seen.log);
+    }
 }
 
 /// What stands where on the page of advice: the headline, whether a word of advice is on the first screen, how wide it is.
@@ -60,7 +99,8 @@ const said = [
   "wide " + (document.documentElement.scrollWidth > innerWidth), "cut " + cells.filter((c) => c.scrollWidth > c.clientWidth + 1).length, "heads " + over,
   "dark " + (getComputedStyle(document.body).backgroundColor === "rgb(22, 22, 22)"), "errors " + errors.length,
 ].join("; ");
-if (parent === window) { document.title = said; } else { parent.postMessage(said, "*"); }
+document.title = said;
+parent.postMessage(said, "*");
 </script>"##;
 
 #[test]
@@ -89,6 +129,7 @@ fn the_page_of_advice_has_the_answer_on_its_first_screen_and_scrolls_only_down()
             line("Zürich", "unclear"),
         ],
         notes: vec!["left out, with fewer than 5 rows: hospital Ulm (3)".into()],
+        report: true,
     };
     let folder = tempfile::tempdir().unwrap();
     let write = || {
@@ -98,14 +139,12 @@ fn the_page_of_advice_has_the_answer_on_its_first_screen_and_scrolls_only_down()
     };
     let expected = |dark: bool| {
         format!(
-            "hospitals.csv: 1 of 3 should join, 1 should stay, for 1 it is unclear; headline true; advice true; wide false; cut 0; heads true; \
+            "hospitals.csv: of 3 clients 1 should join, 1 should stay, for 1 it is unclear; headline true; advice true; wide false; cut 0; heads true; \
              dark {dark}; errors 0"
         )
     };
-    let Some(wide) = chromium::open(&write(), LOOK) else { return };
-    assert_eq!(wide.title, expected(false), "{}", wide.log);
-    let dark = chromium::open_dark(&write(), LOOK).expect("the browser was there");
-    assert_eq!(dark.title, expected(true), "{}", dark.log);
-    let narrow = chromium::open_narrow(&write(), LOOK, 400).expect("the browser was there");
-    assert_eq!(narrow.title, expected(false), "{}", narrow.log);
+    for screen in SCREENS {
+        let Some(seen) = chromium::open_on(screen, &write(), LOOK) else { return };
+        assert_eq!(seen.title, expected(screen.dark), "{screen:?} {}", seen.log);
+    }
 }

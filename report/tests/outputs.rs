@@ -182,7 +182,7 @@ fn a_run_without_rounds_is_a_level_across_the_picture() {
     folders[0].1.rows.pop(); // α = 1 has its round 0 only
     let svg = file(&folders, "figures/gap-rounds.svg");
     assert_eq!(svg.matches("class=\"curve\"").count(), 2);
-    assert!(file(&folders, "report.html").contains("What takes no rounds is drawn as a level."));
+    assert!(file(&folders, "report.html").contains("Methods that take no rounds are drawn as horizontal lines."));
 }
 
 #[test]
@@ -208,8 +208,11 @@ fn a_killed_run_is_shown_as_far_as_it_got() {
     let mut folders = small();
     folders[0].1.summary = None;
     let text = table(&folders);
-    assert!(text.contains("flix α=0.5      2      10  no summary: running, or cut short  2e-7  8 kB  4 kB        500        -"), "{text}");
-    assert!(file(&folders, "report.html").contains("no summary: running, or cut short"));
+    assert!(
+        text.contains("flix α=0.5      2      10  no summary: still running, or stopped early  2e-7  8 kB  4 kB        500        -"),
+        "{text}"
+    );
+    assert!(file(&folders, "report.html").contains("no summary: still running, or stopped early"));
 }
 
 #[test]
@@ -259,8 +262,8 @@ fn who_diverged_does_not_win_and_training_loss_is_no_verdict() {
         folders[0].1.rows[2 * run + 1].metrics.insert("test.loss".into(), loss);
     }
     let page = file(&folders, "report.html");
-    assert!(page.contains("Not in the contest: flix α=1 (diverged in round 10 at client 3 (seed 1))"), "{page}");
-    assert!(page.contains("No contest by test loss: fewer than two ways can be compared."));
+    assert!(page.contains("Not compared: flix α=1 (diverged in round 10 at client 3 (seed 1))"), "{page}");
+    assert!(page.contains("Nothing to compare by test loss: fewer than two methods were measured."));
     let page = file(&small(), "report.html");
     assert!(page.contains("No verdict") && page.contains("Nothing was measured on test data"));
 }
@@ -405,4 +408,23 @@ fn known_values_are_drawn_across_and_final_values_against_a_parameter() {
     assert!(over.contains("final gap") && over.contains("against alpha"), "{over}");
     let page = render_as("html", &folders, out.path()).unwrap();
     assert!(std::fs::read_to_string(&page[0]).unwrap().contains("Against alpha"));
+}
+
+#[test]
+fn final_values_are_drawn_against_a_value_of_the_problem_too() {
+    let mut folders = small();
+    let records = &mut folders[0].1;
+    records.manifest.resolved = json!({ "report": { "over": ["model.l2"] } });
+    for (run, l2) in records.manifest.runs.iter_mut().zip([0.1, 0.2, 0.3, 0.4]) {
+        run.label = format!("flix model.l2={l2}");
+        run.params.clear();
+    }
+    let out = tempfile::tempdir().unwrap();
+    let written = render_as("svg", &folders, out.path()).unwrap();
+    let over = written.iter().find(|path| path.to_string_lossy().contains("over-model")).expect("a picture over the values of l2");
+    let over = std::fs::read_to_string(over).unwrap();
+    assert!(
+        over.contains("against model.l2") && over.contains("data-label=\"flix\"") && !over.contains("data-label=\"flix model"),
+        "{over}"
+    );
 }

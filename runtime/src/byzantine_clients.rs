@@ -15,7 +15,7 @@ pub struct ByzantineClients {
     pub first: u32,
     /// How many there are.
     pub count: u32,
-    /// How much they overdo it; what it multiplies is the attack's, and so is the default.
+    /// How strong the attack is; what it multiplies, and the default, depend on the attack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Positive>,
 }

@@ -1,13 +1,15 @@
-//! The last few moments of a run, each whole or not there.
+//! The last few checkpoints of a run, each whole or not there.
 //!
 //! A checkpoint is written beside the others, made durable, and given its name by a rename; then the oldest goes. A kill
 //! at any moment leaves the ones before. Damage is noticed by a checksum over everything but itself, and the next older
 //! one is used.
 
+use std::convert::Infallible;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use motet_core::Scattered;
 use motet_files::kill;
 
 /// A folder of checkpoints.
@@ -25,16 +27,16 @@ pub struct Found {
     pub body: Vec<u8>,
 }
 
-/// What a folder holds.
+/// The checkpoints in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holdings {
-    /// Whole ones, newest first.
+    /// The undamaged checkpoints, newest first.
     pub whole: Vec<Found>,
     /// Files that are damaged.
     pub damaged: Vec<PathBuf>,
 }
 
-/// How many are kept.
+/// How many checkpoints are kept.
 pub const KEPT: usize = 3;
 
 /// What every checkpoint begins with, whatever its format; the last byte of the eight is the format's digit.
@@ -50,16 +52,16 @@ impl Checkpoints {
         Self { folder: folder.into() }
     }
 
-    /// Saves one and lets all but the newest [`KEPT`] go. Returns the number of the oldest that is left.
-    pub fn save(&self, number: u64, body: &[u8]) -> io::Result<u64> {
+    /// Saves a checkpoint, then removes all but the newest [`KEPT`]. Returns the number of the oldest that is left.
+    pub fn save(&self, number: u64, body: &Scattered) -> io::Result<u64> {
         fs::create_dir_all(&self.folder)?;
         let (path, beside) = (self.path(number), self.folder.join("new"));
         let mut file = File::create(&beside)?;
         file.write_all(&head(number, body))?;
         kill::point(|| {
-            let _ = file.write_all(&body[..body.len() / 2]);
+            let _ = body.blocks(0..body.len() / 2, |block| file.write_all(block));
         });
-        file.write_all(body)?;
+        body.blocks(0..body.len(), |block| file.write_all(block))?;
         file.sync_all()?;
         kill::point(|| ());
         fs::rename(&beside, &path)?;
@@ -82,7 +84,7 @@ impl Checkpoints {
             let file = motet_files::read(&path, u64::MAX)?;
             if let Some(format) = foreign(&file) {
                 return Err(io::Error::other(format!(
-                    "{} is of checkpoint format {format}, this program goes on from format 2 only: finish with the motet that wrote it",
+                    "{} is of checkpoint format {format}, this program can only resume from format 2: finish with the motet that wrote it",
                     path.file_name().unwrap_or_default().to_string_lossy()
                 )));
             }
@@ -122,14 +124,17 @@ impl Checkpoints {
     }
 }
 
-fn head(number: u64, body: &[u8]) -> [u8; HEAD] {
+fn head(number: u64, body: &Scattered) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[..8].copy_from_slice(MAGIC);
     head[8..16].copy_from_slice(&number.to_le_bytes());
     head[16..24].copy_from_slice(&(body.len() as u64).to_le_bytes());
     let mut sum = crc32fast::Hasher::new();
     sum.update(&head[..24]);
-    sum.update(body);
+    let Ok(()) = body.blocks(0..body.len(), |block| {
+        sum.update(block);
+        Ok::<_, Infallible>(())
+    });
     head[24..].copy_from_slice(&sum.finalize().to_le_bytes());
     head
 }
@@ -145,8 +150,8 @@ fn foreign(file: &[u8]) -> Option<char> {
 
 /// The body, if every byte is as it was written.
 fn parse(number: u64, mut file: Vec<u8>) -> Option<Vec<u8>> {
-    let body = file.split_off(HEAD.min(file.len()));
-    (file == head(number, &body)).then_some(body)
+    let body = Scattered::from(file.split_off(HEAD.min(file.len())));
+    (file == head(number, &body)).then(|| body.into_bytes())
 }
 
 #[cfg(test)]
@@ -158,7 +163,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::new(&folder.path().join("c"));
         assert_eq!(checkpoints.find().unwrap(), Holdings::default());
-        let oldest: Vec<u64> = (8..13).map(|k| checkpoints.save(k, &[k as u8; 5]).unwrap()).collect();
+        let oldest: Vec<u64> = (8..13).map(|k| checkpoints.save(k, &vec![k as u8; 5].into()).unwrap()).collect();
         assert_eq!(oldest, [8, 8, 8, 9, 10]);
         let found = checkpoints.find().unwrap();
         assert_eq!(found.whole.iter().map(|f| (f.number, f.body[0])).collect::<Vec<_>>(), [(12, 12), (11, 11), (10, 10)]);
@@ -170,8 +175,8 @@ mod tests {
     fn every_flipped_bit_and_every_cut_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::new(folder.path());
-        checkpoints.save(1, b"the one before").unwrap();
-        checkpoints.save(2, b"some state").unwrap();
+        checkpoints.save(1, &b"the one before".to_vec().into()).unwrap();
+        checkpoints.save(2, &b"some state".to_vec().into()).unwrap();
         let path = checkpoints.path(2);
         let whole = fs::read(&path).unwrap();
         let check = |bytes: &[u8]| {
@@ -194,7 +199,7 @@ mod tests {
     fn a_checkpoint_of_another_format_is_refused_and_not_taken_for_damage() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::new(folder.path());
-        checkpoints.save(1, b"some state").unwrap();
+        checkpoints.save(1, &b"some state".to_vec().into()).unwrap();
         let mut older = fs::read(checkpoints.path(1)).unwrap();
         older[7] = b'1';
         let sum = crc32fast::hash(&[&older[..24], &older[HEAD..]].concat());
@@ -209,7 +214,7 @@ mod tests {
     fn what_a_kill_leaves_half_written_is_not_a_checkpoint() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::new(folder.path());
-        checkpoints.save(4, b"whole").unwrap();
+        checkpoints.save(4, &b"whole".to_vec().into()).unwrap();
         fs::write(folder.path().join("new"), b"hal").unwrap();
         let found = checkpoints.find().unwrap();
         assert_eq!((found.whole.len(), found.damaged.len()), (1, 0));

@@ -27,7 +27,7 @@ pub struct Devices {
     pub down: Option<Positive>,
     /// Seconds from one end of the line to the other.
     pub latency: NonNegative,
-    /// Speed and line of each device are the typical ones times eˢᶻ, z of its own normal: s.
+    /// s: how much devices differ; speed and line of each are the typical ones times eˢᶻ with a normal z of its own.
     pub spread: NonNegative,
     /// Seconds after which the server no longer waits for a reply, but for round 0; it waits for ever if absent.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use motet::advise::{Advice, Advise, ClientAdvice, Data};
-use motet::problems::source::{Table, TargetKind};
+use motet::problems::source::{Encoding, Table, TargetKind};
 use motet::report::difference;
 use motet::{Error, Folder};
 
 use super::console::Console;
+use super::elsewhere;
 use crate::progress::Progress;
 
 /// Find out who gains by joining, and leave a model for each client.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  motet advise hospitals.csv --client hospital --target diagnosis --out advice\n  motet advise hospitals/ --target diagnosis --minutes 5 --budget 20MB\n  motet predict advice/models/hospital-3 new-patients.csv\n\nThe table is CSV or TSV (Parquet with its feature), or a folder with one table for each client, named after it. Own models, one model for all, FLIX and Scafflix mixtures, MeritFed and FedAvg with fine-tuning are compared on repeated splits of the same rows. \"join\" and \"stay\" need evidence: an interval of 95 % that excludes zero. Then the chosen method is trained on all rows."
+    after_help = "Examples:\n  motet advise hospitals.csv --client hospital --target diagnosis --out advice\n  motet advise hospitals/ --target diagnosis --minutes 5 --budget 20MB\n  motet predict advice/models/hospital-3 new-patients.csv\n\nThe table is CSV or TSV (Parquet too, if motet was built with that feature), or a folder with one table for each client, named after the client. Own models, one model for all, FLIX and Scafflix mixtures, MeritFed and FedAvg with fine-tuning are compared on repeated splits of the same rows. \"join\" and \"stay\" need evidence: an interval of 95 % that excludes zero. Then the chosen method is trained on all rows."
 )]
 pub(crate) struct AdviseArgs {
     /// The table, or a folder with one for each client
@@ -25,10 +26,10 @@ pub(crate) struct AdviseArgs {
     /// The column to predict
     #[arg(long, value_name = "COLUMN")]
     target: String,
-    /// How long it may take
+    /// How many minutes it may take
     #[arg(long, default_value_t = 2.0)]
     minutes: f64,
-    /// How much a client may send: 20MB, 300 kB, 5000
+    /// The most bytes that a client may send in all: 20MB, 300 kB, 5000 [default: no limit]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     budget: Option<u64>,
     /// The share of its own model's error that a difference must reach to count, from 0 to 1 [default: 0.01]
@@ -37,13 +38,16 @@ pub(crate) struct AdviseArgs {
     /// Columns to leave out
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     drop: Vec<String>,
-    /// Columns whose numbers are names of categories
+    /// Columns whose numbers are names, such as postcodes
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     categories: Vec<String>,
-    /// Is the target a number to predict, though it is written as whole numbers?
+    /// How the letters of the table are written: utf-8, utf-16, or latin-1 as in many CSV files of Excel [default: utf-8]
+    #[arg(long, value_parser = super::encoding)]
+    encoding: Option<Encoding>,
+    /// Predict the target as a number, even if all its values are whole numbers (which are otherwise taken for classes)
     #[arg(long)]
     numbers: bool,
-    /// Splits at once [default: one for each core]
+    /// How many splits to work on at once [default: one for each core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Folder for the answer, the models and the experiment [default: the first free motet-runs/advice]
@@ -63,6 +67,7 @@ impl AdviseArgs {
         table.client.clone_from(&self.client);
         table.drop.clone_from(&self.drop);
         table.categories.clone_from(&self.categories);
+        table.encoding = self.encoding;
         if self.numbers {
             table.targets = TargetKind::Numbers;
         }
@@ -79,7 +84,7 @@ impl AdviseArgs {
         let progress = Progress::new(console.quiet);
         let advice = question.run_observed(&progress);
         progress.finish();
-        let advice = advice?;
+        let advice = advice.map_err(elsewhere)?;
         console.result(&advice, || text(&advice, &folder));
         Ok(true)
     }
@@ -99,7 +104,8 @@ fn text(advice: &Advice, folder: &Path) -> String {
     let all = &advice.federation;
     let interval = all.interval.map_or(String::new(), |[low, high]| format!(" [{}, {}]", difference(low), difference(high)));
     let metric = advice.clients.first().map_or("", |client| &client.metric);
-    text += &format!("\nAll together: {}, {}{interval} ({metric}, {} splits)\n", all.advice, difference(all.gain), advice.splits);
+    let splits = if advice.splits == 1 { "one split".to_owned() } else { format!("{} splits", advice.splits) };
+    text += &format!("\nAll together: {}, {}{interval} ({metric}, {splits})\n", all.advice, difference(all.gain));
     advice.notes.iter().for_each(|note| text += &format!("Note: {note}\n"));
     text += &format!("Answer: {}\n", folder.join("advice.html").display());
     if let Some(bundle) = advice.clients.iter().find_map(|client| client.bundle.as_ref()) {
@@ -111,7 +117,7 @@ fn text(advice: &Advice, folder: &Path) -> String {
 fn line(client: &ClientAdvice) -> [String; 8] {
     let interval = client.interval.map_or("none".to_owned(), |[low, high]| format!("{} to {}", difference(low), difference(high)));
     let with = client.with.iter().filter(|partner| partner.client != client.client).take(2);
-    let with = with.map(|partner| format!("{} {:.0} %", partner.client, partner.weight * 100.0)).collect::<Vec<_>>().join(", ");
+    let with = with.map(|partner| format!("{} ({:.0} %)", partner.client, partner.weight * 100.0)).collect::<Vec<_>>().join(", ");
     [
         client.client.clone(),
         client.rows.to_string(),
@@ -126,7 +132,7 @@ fn line(client: &ClientAdvice) -> [String; 8] {
 
 /// 20MB, 300 kB, 5000.
 fn bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("\"{text}\" is no amount such as 20MB, 300kB or 5000");
+    let wrong = || format!("\"{text}\" is not an amount such as 20MB, 300kB or 5000");
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let scale = match unit.trim().to_ascii_lowercase().as_str() {

@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use motet::Error;
-use motet::check::Check;
+use motet::check::{Check, Layout};
 use motet::config::Document;
 use motet::records::{ReadError, Records, Verification, names, verify};
+use motet::{Error, Network};
 use serde_json::json;
 
 use super::console::Console;
@@ -18,11 +18,20 @@ use super::run::HowArgs;
 /// are as they were written.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  motet check mushrooms.toml --set method.alpha=0.3\n  motet check motet-runs/demo\n\nOf a folder, every file is compared with checksums.jsonl, and what is damaged is named: file, bytes, what is wrong. Exit codes: 0 if it is whole, 1 if it is damaged, 2 if it is no folder of records. A folder without checksums (record format 1) is only read."
+    after_help = "Examples:\n  motet check mushrooms.toml --set method.alpha=0.3\n  motet check motet-runs/demo\n  motet check big.toml --ranks 64 --nodes 8 --network network.json\n\nGiven a folder, it compares every file with checksums.jsonl and names what is damaged: file, bytes, what is wrong. Exit codes: 0 if all is as it was written, 1 if something is damaged, 2 if the folder holds no records. A folder without checksums (record format 1) is only read."
 )]
 pub(crate) struct CheckArgs {
     /// The experiment, or a folder that one left.
     experiment: PathBuf,
+    /// Also predict how long a round takes on this many MPI ranks, each with --threads threads
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    ranks: Option<u32>,
+    /// How many machines these ranks are on [default: 1]
+    #[arg(long, requires = "ranks", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    nodes: Option<u32>,
+    /// What `motet bench mpi` measured between the ranks [default: 50 us and 10 Gbit/s are assumed]
+    #[arg(long, value_name = "FILE", requires = "ranks")]
+    network: Option<PathBuf>,
     #[command(flatten)]
     how: HowArgs,
 }
@@ -31,9 +40,9 @@ impl CheckArgs {
     /// Prints it; false if a run would fail, or if records are damaged.
     pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         if self.experiment.is_dir() {
-            if self.how.is_given() {
+            if self.how.is_given() || self.ranks.is_some() {
                 return Err(Error::Unknown(format!(
-                    "{} is a folder of records: it is checked as it is, without --set, --seed, --threads, --out and --overwrite",
+                    "{} is a folder of records: it is checked as it is, without --set, --seed, --threads, --ranks, --out and --overwrite",
                     self.experiment.display()
                 )));
             }
@@ -41,13 +50,35 @@ impl CheckArgs {
         }
         let experiment = self.how.experiment(Document::read(&self.experiment)?, console)?;
         let file = experiment.document.file.clone();
-        let check = Check::of(experiment, self.how.pool(console))?;
+        let cluster = self.cluster()?;
+        let pool = self.how.pool(console);
+        let threads = pool.threads();
+        let mut check = Check::of(experiment, pool)?;
+        if let Some((ranks, nodes, network)) = &cluster {
+            check = check.spread_over(Layout { ranks: *ranks, nodes: *nodes, threads }, network);
+        }
         console.result(&check, || check.to_string());
         let folder = self.how.out.as_deref().filter(|out| out.exists()).unwrap_or(Path::new("."));
         match check.misfit(folder) {
             None => Ok(!check.fails()),
             Some(reason) => Err(Error::Unfit { file, reason }),
         }
+    }
+}
+
+impl CheckArgs {
+    /// Ranks, nodes and how fast they reach each other, where that is asked about.
+    fn cluster(&self) -> Result<Option<(usize, usize, Network)>, Error> {
+        let Some(ranks) = self.ranks else { return Ok(None) };
+        let nodes = self.nodes.unwrap_or(1);
+        if nodes > ranks {
+            return Err(Error::Unknown(format!("--nodes {nodes}: {ranks} ranks are on at most {ranks} nodes")));
+        }
+        let network = match &self.network {
+            None => Network::assumed(),
+            Some(file) => Network::read(file)?,
+        };
+        Ok(Some((ranks as usize, nodes as usize, network)))
     }
 }
 

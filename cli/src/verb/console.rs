@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::job::Job;
 
-/// For people or for programs.
+/// Whether results are written for people or for programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     /// For people.
@@ -22,7 +22,7 @@ pub(crate) enum Format {
 pub(crate) struct Console<'a> {
     /// What experiment files can name.
     pub(crate) catalogue: &'a Catalogue,
-    /// For people or for programs.
+    /// Whether results are written for people or for programs.
     pub(crate) format: Format,
     /// Only results and errors?
     pub(crate) quiet: bool,

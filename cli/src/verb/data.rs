@@ -9,6 +9,7 @@ use motet::problems::{Album, ClientSummary, DataSummary, Folders, Schema, Snapsh
 use serde_json::json;
 
 use super::console::{Console, one_line};
+use super::elsewhere;
 use super::run::HowArgs;
 use motet::Error;
 use motet::bundled::Bundled;
@@ -26,11 +27,11 @@ pub(crate) struct DataArgs {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// What is in the data folder
+    /// List what is in the data folder
     List,
     /// Copy files into the data folder under a name, with their checksums
     Import {
-        /// The files
+        /// The files to copy
         #[arg(required = true)]
         files: Vec<PathBuf>,
         /// What experiments call them: `<NAME>/<file>`
@@ -55,7 +56,7 @@ enum What {
         #[command(flatten)]
         how: Box<HowArgs>,
     },
-    /// Clients, sizes, labels and heterogeneity of an experiment's problem
+    /// Show the clients of an experiment's problem: sizes, labels, how much they differ
     Show {
         /// The experiment, or the name of a bundled one
         experiment: PathBuf,
@@ -122,7 +123,7 @@ fn schema(table: &Path, target: &str, client: Option<&str>, console: Console<'_>
 fn export(path: &Path, how: &HowArgs, console: Console<'_>) -> Result<bool, Error> {
     let experiment = how.experiment(document(path)?, console)?;
     let out = how.out.clone().ok_or_else(|| Error::Unknown("name a folder with --out".into()))?;
-    let study = motet::study::export(&experiment, &out)?;
+    let study = motet::study::export(&experiment, &out).map_err(elsewhere)?;
     console.result(&json!({ "study": study }), || {
         format!("{}\nOne table for each client: {}", study.display(), out.join("clients").display())
     });

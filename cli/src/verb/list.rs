@@ -9,7 +9,7 @@ use super::console::Console;
 use motet::bundled::EXPERIMENTS;
 use motet::{Catalogue, Error};
 
-/// List what experiment files can name.
+/// List the methods, sources, models, splits, compressors and experiments there are.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  motet list methods\n  motet list experiments --format json")]
 pub(crate) struct ListArgs {
@@ -111,7 +111,24 @@ fn page(what: What, list: &[Value]) -> String {
 
 /// LocalUpdate and its named settings side by side.
 fn family() -> String {
-    let row = |cells: [&str; 4]| format!("  {:20}{:42}{:42}{}\n", cells[0], cells[1], cells[2], cells[3]);
-    let lines = local_update::TABLE.iter().map(|(name, line)| row([name, line.theta, line.rates, line.deploys]));
-    format!("\nLocalUpdate, one method in nine settings\n{}{}", row(["", "Theta", "rates", "deploys"]), lines.collect::<String>())
+    let header = ["", "Theta", "rates", "deploys"];
+    let settings = local_update::TABLE.iter().map(|(name, line)| [name, line.theta, line.rates, line.deploys]);
+    let rows: Vec<[&str; 4]> = std::iter::once(header).chain(settings).collect();
+    let [a, b, c] = [0, 1, 2].map(|k| rows.iter().map(|row| row[k].chars().count()).max().unwrap_or(0));
+    let lines = rows.iter().map(|[name, theta, rates, deploys]| format!("  {name:a$}  {theta:b$}  {rates:c$}  {deploys}\n"));
+    format!("\nLocalUpdate, one method in nine settings\n{}", lines.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_columns_of_the_family_do_not_run_into_each_other() {
+        let table = super::family();
+        let mut lines = table.lines().skip(2);
+        let header = lines.next().unwrap_or_default();
+        for name in ["Theta", "rates", "deploys"] {
+            let at = header.find(name).unwrap_or_default();
+            assert!(lines.clone().all(|line| line.get(at - 2..at) == Some("  ") && !line[at..].starts_with(' ')), "{name}:\n{table}");
+        }
+    }
 }

@@ -31,3 +31,18 @@ pub(crate) use results::ResultsArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use serve::ServeArgs;
 pub(crate) use study::StudyArgs;
+
+/// A folder that is taken, said by commands that overwrite nothing.
+fn elsewhere(error: motet::Error) -> motet::Error {
+    match error {
+        motet::Error::Taken(folder) => {
+            motet::Error::Unknown(format!("{} exists and is not empty: choose another folder with --out", folder.display()))
+        }
+        other => other,
+    }
+}
+
+/// The name of an encoding, as experiment files have it.
+fn encoding(name: &str) -> Result<motet::problems::source::Encoding, String> {
+    serde_json::from_value(name.into()).map_err(|_| format!("\"{name}\" is not utf-8, utf-16 or latin-1"))
+}

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use motet::Error;
 use motet::predict::{How, SavedModel};
+use motet::problems::source::Encoding;
 
 use super::console::Console;
 
 /// Apply a saved model to examples in CSV, JSON lines or LIBSVM.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  motet predict advice/models/hospital-3 patients.csv > predictions.csv\n  motet predict advice/models/hospital-3 patients.jsonl --explain --as jsonl\n  motet predict runs/demo/models/3-flix-alpha=0.5-seed1.safetensors patients.csv --client 2\n\nModels of tables find columns by their names; gaps, words and scales are as in training, with the mean and deviation of the client's training rows, or of the given examples where no client is named. Rows that name another client than the model's are refused. Models of plain numbers take LIBSVM text, or CSV with one column for each feature in the order of training."
+    after_help = "Examples:\n  motet predict advice/models/hospital-3 patients.csv > predictions.csv\n  motet predict advice/models/hospital-3 patients.jsonl --explain --as jsonl\n  motet predict runs/demo/models/3-flix-alpha=0.5-seed1.safetensors patients.csv --client 2\n\nA model that was trained on a table finds columns by their names. It treats gaps, words and scales as in training, with the mean and deviation of the client's training rows (of the given examples if no client is named). Rows that name another client than the model's are refused. A model that was trained on plain numbers takes LIBSVM text, or CSV with one column for each feature in the order of training."
 )]
 pub(crate) struct PredictArgs {
     /// A client's bundle, or a file of models: `RUN/models/*.safetensors`
@@ -30,9 +31,12 @@ pub(crate) struct PredictArgs {
     /// How predictions are written
     #[arg(long = "as", value_enum, default_value_t = Form::Csv)]
     form: Form,
-    /// Columns of a CSV file that are no features, by name or by number from 1; for models that know no names of columns
+    /// Columns of a CSV file to leave out, by name or by number from 1; only for models that do not know the names of their columns
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     drop: Vec<String>,
+    /// How the letters of the table are written: utf-8, utf-16, or latin-1 as in many CSV files of Excel [default: utf-8]
+    #[arg(long, value_parser = super::encoding)]
+    encoding: Option<Encoding>,
 }
 
 /// How predictions are written.
@@ -48,7 +52,7 @@ impl PredictArgs {
     /// Prints one line for each example.
     pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let model = SavedModel::open(&self.model, self.client.as_deref())?;
-        let how = How { drop: self.drop.clone(), any_client: self.any_client, explain: self.explain };
+        let how = How { drop: self.drop.clone(), any_client: self.any_client, explain: self.explain, encoding: self.encoding };
         let all = model.predict(&self.data, &how, &|what| console.aside(what))?;
         console.result(&all.json(), || match self.form {
             Form::Csv => all.csv(),

@@ -19,13 +19,13 @@ use motet::bundled::{Bundled, EXPERIMENTS};
     after_help = "Examples:\n  motet reproduce flix/fig2-mushrooms\n  motet reproduce flix            (all of one paper)\n  motet reproduce --all --size paper --out results"
 )]
 pub(crate) struct ReproduceArgs {
-    /// Which: paper/figure, or a paper for all of its figures
+    /// Which experiments: paper/figure, or a paper for all of its figures
     #[arg(required_unless_present = "all")]
     names: Vec<String>,
     /// All of them
     #[arg(long, conflicts_with = "names")]
     all: bool,
-    /// Minutes, or the paper's own size
+    /// How large: quick (minutes) or as in the paper
     #[arg(long, value_enum, default_value_t = Size::Quick)]
     size: Size,
     #[command(flatten)]
@@ -72,7 +72,7 @@ impl ReproduceArgs {
         let missing = if self.all { Bundled::missing() } else { vec![] };
         if !missing.is_empty() {
             all_hold = false;
-            console.part(|| format!("FAILS: no experiment shows the entries {} of the papers", missing.join(", ")));
+            console.part(|| format!("FAILS: no bundled experiment shows {}, which the papers have", missing.join(", ")));
         }
         console.whole(&json!({ "experiments": told, "missing": missing }));
         Ok(all_hold)

@@ -21,7 +21,7 @@ use crate::progress::Progress;
     after_help = "Examples:\n  motet run mushrooms.toml --set run.rounds=50 --set method.alpha=0.3 --seed 7 --out results\n  motet run --resume results\n  motet run mushrooms.toml --out results --resume"
 )]
 pub(crate) struct RunArgs {
-    /// The experiment; not needed to go on with one.
+    /// The experiment file; leave it out with --resume DIR
     #[arg(required_unless_present = "resume")]
     pub experiment: Option<PathBuf>,
     /// Go on with the experiment in this folder [default: that of --out] from its last checkpoint
@@ -34,16 +34,16 @@ pub(crate) struct RunArgs {
 /// What can be changed about an experiment from outside.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct HowArgs {
-    /// Change a value: run.rounds=50, method[2].alpha=0.3 (methods count from 1; no number: all)
+    /// Change a value: run.rounds=50, method[2].alpha=0.3 (methods are numbered from 1; method.alpha changes all)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
-    /// Run this seed alone
+    /// Run only this seed
     #[arg(long)]
     pub(super) seed: Option<u64>,
     /// Threads to use [default: all cores]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
-    /// Folder for the records [default: the first free motet-runs/<name>]
+    /// Folder to write to [default: the first free motet-runs/<name>]
     #[arg(long)]
     pub(super) out: Option<PathBuf>,
     /// Replace the records of an earlier experiment in that folder
@@ -66,6 +66,11 @@ impl HowArgs {
     /// Is anything to be changed?
     pub(super) fn is_given(&self) -> bool {
         !self.set.is_empty() || self.seed.is_some() || self.threads.is_some() || self.out.is_some() || self.overwrite
+    }
+
+    /// The experiment with its problems built; several ranks build them together.
+    fn simulation(&self, experiment: Experiment, console: Console<'_>) -> Result<Simulation, Error> {
+        Simulation::on_shelf(experiment, self.pool(console), console.job.and_then(Job::shelf))
     }
 
     pub(super) fn pool(&self, console: Console<'_>) -> Arc<Pool> {
@@ -101,7 +106,7 @@ impl RunArgs {
         if !Folder::is_unfinished(&folder) {
             let records = Records::read(&folder)?;
             if records.summary.is_none() {
-                let reason = "nothing is kept here to go on from".to_owned();
+                let reason = "there is no unfinished experiment here to resume".to_owned();
                 return Err(Error::Unresumable { folder, reason });
             }
             Folder::sweep(&folder);
@@ -116,7 +121,7 @@ impl RunArgs {
 
     /// What another rank than the first does: builds the same experiment, and serves it.
     pub(crate) fn serve(&self, job: &Job, console: Console<'_>) -> Result<bool, Error> {
-        let build = |document: Document| Simulation::on(self.how.experiment(document, console)?, self.how.pool(console));
+        let build = |document: Document| self.how.simulation(self.how.experiment(document, console)?, console);
         let document = match (&self.experiment, &self.resume) {
             (None, Some(named)) if !named.is_empty() => Folder::begun(Path::new(named)),
             _ => self.document(),
@@ -131,7 +136,7 @@ impl RunArgs {
 
 /// Runs an experiment into a folder: records, verdicts, report.
 pub(super) fn perform(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console<'_>) -> Result<Records, Error> {
-    let made = Simulation::on(experiment, how.pool(console)).and_then(|simulation| {
+    let made = how.simulation(experiment, console).and_then(|simulation| {
         let output = Folder::create(folder, how.overwrite, &simulation.experiment().document)?;
         Ok((simulation, output))
     });
@@ -140,7 +145,7 @@ pub(super) fn perform(experiment: Experiment, how: &HowArgs, folder: &Path, cons
 
 /// Goes on with the experiment in a folder.
 fn go_on(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console<'_>) -> Result<Records, Error> {
-    let made = Simulation::on(experiment, how.pool(console)).and_then(|simulation| {
+    let made = how.simulation(experiment, console).and_then(|simulation| {
         let output = Folder::resume(folder, &simulation.manifest(), &|what| console.aside(what))?;
         Ok((simulation, output))
     });

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use motet::config::Document;
 use motet::link::Identity;
-use motet::study::{ServeOptions, StudyWatch, serve};
+use motet::study::{LogLevel, ServeOptions, StudyWatch, serve};
 use motet::{Error, Event, Folder, Observer};
 
 use super::console::Console;
@@ -18,34 +18,59 @@ use crate::progress::Progress;
 /// Serve a study between machines: every participant keeps its data.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example:\n  motet serve study.toml --name study.example.org --invite hospital1,hospital2,hospital3\n\nThen send each participant its file of DIR/invitations, who says\n  motet join hospital1.invite --data hospital1.csv"
+    after_help = "Example:\n  motet serve study.toml --name study.example.org --invite hospital1,hospital2,hospital3\n\nThen send each participant its file from DIR/invitations. The participant runs\n  motet join hospital1.invite --data hospital1.csv"
 )]
 pub(crate) struct ServeArgs {
     /// The study: an experiment file with [problem.schema]
     study: PathBuf,
-    /// What participants call this machine: a name or an address
+    /// The name or address by which participants reach this machine
     #[arg(long, default_value = "127.0.0.1", value_name = "HOST")]
     name: String,
     /// Where to listen [default: port 7443 of this machine, to everyone if --name is given]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// Who takes part
+    /// The names of the participants
     #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
     invite: Vec<String>,
-    /// Folder for the records [default: the first free motet-runs/<name>]
+    /// Folder for invitations and records [default: the first free motet-runs/<name>]
     #[arg(long)]
     out: Option<PathBuf>,
     /// Go on with the study that was begun in the folder of --out
     #[arg(long, requires = "out")]
     resume: bool,
-    /// Who has not answered after so many seconds is silent [default: everyone is waited for]
+    /// Take participants that have not answered after this many seconds as silent; a round goes on without them where `[run] quorum` is
+    /// below 1 [default: wait for everyone]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     deadline: Option<u64>,
+    /// How much to print while the study runs
+    #[arg(long, value_enum, default_value = "events", value_name = "LEVEL")]
+    log: Level,
     #[command(flatten)]
     identity: IdentityArgs,
     /// The authority of participants' certificates, whose common names are those of --invite
     #[arg(long, value_name = "PEM", requires = "cert")]
     ca: Option<PathBuf>,
+}
+
+/// How much a coordinator tells.
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum Level {
+    /// What cannot be carried out
+    Errors,
+    /// Also who came, left, was late, lost or refused
+    Events,
+    /// Also every connection that ended in an error, with the caller's address
+    Connections,
+}
+
+impl From<Level> for LogLevel {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Errors => Self::Errors,
+            Level::Events => Self::Events,
+            Level::Connections => Self::Connections,
+        }
+    }
 }
 
 /// A certificate from an authority of one's own.
@@ -54,13 +79,15 @@ pub(crate) struct IdentityArgs {
     /// A certificate from an authority of your own
     #[arg(long, value_name = "PEM", requires = "key")]
     pub(super) cert: Option<PathBuf>,
-    /// Its private key
+    /// The private key of --cert
     #[arg(long, value_name = "PEM", requires = "cert")]
     pub(super) key: Option<PathBuf>,
 }
 
 pub(super) fn pem(path: &Path) -> Result<String, Error> {
-    std::fs::read_to_string(path).map_err(|source| Error::Write { path: path.into(), source })
+    /// Chains of certificates have some kilobytes.
+    const LARGEST: u64 = 1 << 20;
+    motet::files::read_text(path, LARGEST).map_err(|source| Error::Unknown(format!("{}: {source}", path.display())))
 }
 
 impl IdentityArgs {
@@ -90,9 +117,11 @@ impl ServeArgs {
             out: out.clone(),
             deadline: self.deadline.map(Duration::from_secs),
             identity,
+            log: self.log.into(),
         };
         let watch: Rc<dyn StudyWatch> =
             Rc::new(Watch { progress: Progress::new(console.quiet), quiet: console.quiet, there: Cell::new(usize::MAX) });
+        crate::allocator::gives_large_blocks_back();
         let records = serve(document, &options, console.catalogue, &watch)?;
         Ok(tell(&records, &out, console))
     }

@@ -8,7 +8,7 @@ use motet::study::{Order, give, status};
 
 use super::console::Console;
 
-/// Ask where a study stands, refuse a participant, or stop it.
+/// Show how far a study is, refuse a participant, or stop it.
 #[derive(Args, Debug)]
 pub(crate) struct StudyArgs {
     #[command(subcommand)]
@@ -17,7 +17,7 @@ pub(crate) struct StudyArgs {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// Who takes part, and how far it is
+    /// Show who takes part and how far the study is
     Status {
         /// The folder of the study
         folder: PathBuf,
@@ -26,7 +26,7 @@ enum What {
     Revoke {
         /// The folder of the study
         folder: PathBuf,
-        /// Who
+        /// The participant's name
         name: String,
     },
     /// Stop after the round under way; `motet serve --resume` goes on
@@ -64,9 +64,11 @@ impl StudyArgs {
                     return Err(Error::Unknown(format!("{}: nobody is called {name:?} here", folder.display())));
                 }
                 give(folder, &Order::Revoke(name.clone())).map_err(|source| Error::Write { path: folder.clone(), source })?;
-                console.aside("the coordinator refuses this participant within a second, or when it is started");
+                console.aside("the coordinator will refuse this participant: within a second if it is running, otherwise when it starts");
             }
             What::Stop { folder } => {
+                // It says why, if there is no study.
+                status(folder)?;
                 give(folder, &Order::Stop).map_err(|source| Error::Write { path: folder.clone(), source })?;
                 console.aside("the study stops after the round under way");
             }

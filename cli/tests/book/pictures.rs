@@ -1,6 +1,6 @@
 //! The pictures of the explanations are made from real runs, and are still what these runs give.
 //!
-//! `WRITE=1 cargo test -p motet-cli --test book pictures` draws them anew.
+//! `WRITE=1 cargo test --workspace --test book pictures` draws them anew.
 
 use std::fs;
 use std::process::Command;
@@ -35,6 +35,6 @@ fn pictures_are_what_the_runs_give_and_their_claims_hold() {
             fs::write(&picture, &drawn).unwrap();
         }
         let shown = fs::read_to_string(&picture).unwrap_or_default();
-        assert!(shown == drawn, "docs/pictures/{name}.svg is old: WRITE=1 cargo test -p motet-cli --test book pictures");
+        assert!(shown == drawn, "docs/pictures/{name}.svg is old: WRITE=1 cargo test --workspace --test book pictures");
     }
 }

@@ -23,7 +23,7 @@ fn the_pages_made_from_the_catalogue_are_up_to_date() {
         let entries = json(&["list", list]);
         let entries = entries.as_array().unwrap();
         let mut page = format!(
-            "# {title}\n\n<!-- Made by `WRITE=1 cargo test -p motet-cli --test book` from the catalogue; do not edit. -->\n\n{about}\n"
+            "# {title}\n\n<!-- Made by `WRITE=1 cargo test --workspace --test book` from the catalogue; do not edit. -->\n\n{about}\n"
         );
         page.push_str(&format!("`motet list {list}` prints the same.\n\n| name | what it is |\n| --- | --- |\n"));
         for entry in entries {
@@ -39,7 +39,7 @@ fn the_pages_made_from_the_catalogue_are_up_to_date() {
 
 #[test]
 fn the_page_of_bundled_experiments_is_up_to_date() {
-    let mut page = "# Bundled experiments\n\n<!-- Made by `WRITE=1 cargo test -p motet-cli --test book`; do not edit. -->\n\n\
+    let mut page = "# Bundled experiments\n\n<!-- Made by `WRITE=1 cargo test --workspace --test book`; do not edit. -->\n\n\
                     `motet reproduce NAME` runs one and checks its claims; the file is `experiments/NAME.toml`. \
                     [All results](../lab/results.md) has what they gave.\n\n| name | what it is |\n| --- | --- |\n"
         .to_owned();
@@ -51,7 +51,7 @@ fn the_page_of_bundled_experiments_is_up_to_date() {
 
 #[test]
 fn the_page_of_commands_is_up_to_date() {
-    let mut page = "# Commands\n\n<!-- Made by `WRITE=1 cargo test -p motet-cli --test book` from the program's help; do not edit. -->\n\n\
+    let mut page = "# Commands\n\n<!-- Made by `WRITE=1 cargo test --workspace --test book` from the program's help; do not edit. -->\n\n\
                     Every command takes `--format json` (one JSON value on standard output, everything else on standard error) and `--quiet`. \
                     [Exit codes](exit-codes.md) are the same for all.\n"
         .to_owned();
@@ -81,8 +81,8 @@ fn section(list: &str, entry: &Value, examples: &toml::Table) -> String {
     for (key, about) in parameters {
         let types = &entry["types"][key];
         let needed = if types["optional"] == true { "no" } else { "yes" };
-        let kind = types["type"].as_str().unwrap().replace('|', "\\|");
-        part.push_str(&format!("| `{key}` | `{kind}` | {needed} | {} |\n", cell(about.as_str().unwrap())));
+        let kind = in_words(types["type"].as_str().unwrap());
+        part.push_str(&format!("| `{key}` | {kind} | {needed} | {} |\n", cell(about.as_str().unwrap())));
     }
     let example = if list == "methods" {
         method_example(entry)
@@ -94,6 +94,40 @@ fn section(list: &str, entry: &Value, examples: &toml::Table) -> String {
     };
     part.push_str(&format!("\n```text\n{example}```\n"));
     part
+}
+
+/// A type of the source code as what people write: `Option<Positive>` is "number above 0".
+fn in_words(kind: &str) -> String {
+    let inside = |outer: &str| kind.strip_prefix(outer).and_then(|rest| rest.strip_suffix('>'));
+    if let Some(inner) = inside("Option<") {
+        return in_words(inner);
+    }
+    for (outer, more) in [("PerClient<", ", or one for each client"), ("Rate<", ", or \"theory\""), ("Schedule<", ", or a schedule")] {
+        if let Some(inner) = inside(outer) {
+            return in_words(inner) + more;
+        }
+    }
+    if kind.starts_with("Vec<") || kind.starts_with('[') {
+        return "list".into();
+    }
+    let words = match kind.rsplit("::").next().unwrap_or(kind) {
+        "Fraction" => "number from 0 to 1",
+        "Positive" => "number above 0",
+        "NonNegative" => "number from 0",
+        "Probability" => "number above 0, at most 1",
+        "NonZeroU32" => "whole number from 1",
+        "u32" | "u64" | "usize" => "whole number from 0",
+        "bool" => "true or false",
+        "String" | "PathBuf" => "text",
+        "char" => "one character",
+        "BatchSize" => "whole number, or \"all\"",
+        "Amount" => "number",
+        "Shares" => "number from 0 to 1, or one for each client",
+        "ClientRate" => "number from 0, or a schedule",
+        // A word of a list, or a table; the meaning says which.
+        _ => "word or table",
+    };
+    words.into()
 }
 
 /// `[[method]]` with the values that have no default.
@@ -125,7 +159,7 @@ fn keep(place: &str, page: &str) {
         fs::write(&path, page).unwrap();
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == page, "{place} is old: WRITE=1 cargo test -p motet-cli --test book");
+    assert!(found == page, "{place} is old: WRITE=1 cargo test --workspace --test book");
 }
 
 /// The names under "Commands:" of a help text.

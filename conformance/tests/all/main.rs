@@ -4,5 +4,6 @@
 mod decorators;
 mod every_method;
 mod networks;
+mod one_machine;
 mod suspects;
 mod versions;

@@ -50,6 +50,8 @@ const LEFT_OUT: &[&str] = &["local", "one-shot"];
 
 struct Trains<'a> {
     problem: &'a Problem,
+    /// Numbers of threads that must give the bits of a run inline.
+    threads: &'a [usize],
 }
 
 impl Visitor for Trains<'_> {
@@ -63,7 +65,7 @@ impl Visitor for Trains<'_> {
         let run = |fleet: &mut dyn Fleet<M>| {
             let mut rows: Vec<Row> = vec![];
             let trained =
-                train(&*method, self.problem.start.clone(), &Plan::new(20, Seed(1)), fleet, &mut rows).map_err(|e| e.to_string())?;
+                train(&*method, self.problem.start().into_owned(), &Plan::new(20, Seed(1)), fleet, &mut rows).map_err(|e| e.to_string())?;
             let mut state = vec![];
             trained.server.encode(&mut state);
             Ok::<_, String>((rows, state, trained.outcome))
@@ -77,7 +79,7 @@ impl Visitor for Trains<'_> {
         if outcome != Outcome::Finished || !fallen {
             return Err(format!("{outcome}, the loss goes from {first} to {last}"));
         }
-        for threads in [1, 2] {
+        for &threads in self.threads {
             let (again, same, _) = run(&mut Threads::new(host(), Arc::new(Pool::new(threads))))?;
             if same != state || format!("{again:?}") != format!("{rows:?}") {
                 return Err(format!("{threads} threads give other bits"));
@@ -87,21 +89,35 @@ impl Visitor for Trains<'_> {
     }
 }
 
-#[test]
-fn every_method_without_a_need_of_convexity_trains_a_small_cnn() {
+fn problem(model: Value) -> Problem {
     let config: ProblemConfig = serde_json::from_value(json!({
         "source": {"kind": "synthetic-images", "clients": 4, "examples": 24, "side": 8, "classes": 3, "signal": 0.7, "heterogeneity": 0.3},
-        "model": {"kind": "cnn", "channels": [3, 4], "hidden": 12},
+        "model": model,
     }))
     .unwrap();
-    let problem = Problem::build(&config, Path::new("."), 1).unwrap();
+    Problem::build(&config, Path::new("."), 1).unwrap()
+}
+
+#[test]
+fn every_method_without_a_need_of_convexity_trains_a_small_cnn() {
+    let problem = problem(json!({"kind": "cnn", "channels": [3, 4], "hidden": 12}));
     let mut broken = vec![];
     for card in CARDS.iter().filter(|card| !LEFT_OUT.contains(&card.name)) {
-        match with(card.name, settings(card), Trains { problem: &problem }).unwrap() {
+        match with(card.name, settings(card), Trains { problem: &problem, threads: &[1, 2] }).unwrap() {
             Ok(Ok(())) => {}
             Ok(Err(e)) => broken.push(format!("{}: {e}", card.name)),
             Err(e) => broken.push(format!("{}: settings do not fit: {e}", card.name)),
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// Channels are so many that convolutions are filtered: 5 x 5 in the one, 3 x 3 with both tiles in the other.
+#[test]
+fn filtered_networks_have_the_same_bits_on_one_two_and_three_threads() {
+    for model in [json!({"kind": "cnn", "channels": [8, 16], "hidden": 12}), json!({"kind": "resnet18", "width": 8, "image": [8, 8, 1]})] {
+        let problem = problem(model);
+        let settings = json!({"step": 0.05, "batch": 8, "sampling": {"clients": 3}});
+        with("fedavg", settings, Trains { problem: &problem, threads: &[1, 2, 3] }).unwrap().unwrap().unwrap();
+    }
 }

@@ -30,6 +30,40 @@ macro_rules! fast {
     )*};
 }
 
+/// Declares functions as [`fast!`] does, compiled a third time for AVX-512: for loops over exponentials, where a processor
+/// that can work on twice as many numbers at once is 1.6 times as fast. The bits are the same again.
+#[macro_export]
+macro_rules! fastest {
+    ($($(#[$about:meta])* $seen:vis fn $name:ident$(<$($e:ident: $bound:path),+>)?($($arg:ident: $kind:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
+        $(#[$about])*
+        #[allow(unsafe_code)] // one call, justified below
+        $seen fn $name$(<$($e: $bound),+>)?($($arg: $kind),*) $(-> $result)? {
+            $crate::fast! {
+                fn with_less$(<$($e: $bound),+>)?($($arg: $kind),*) $(-> $result)? $body
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            fn with_avx512$(<$($e: $bound),+>)?($($arg: $kind),*) $(-> $result)? {
+                #[inline(always)]
+                fn as_it_is$(<$($e: $bound),+>)?($($arg: $kind),*) $(-> $result)? $body
+                as_it_is($($arg),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            if std::arch::is_x86_feature_detected!("avx512f")
+                && std::arch::is_x86_feature_detected!("avx512bw")
+                && std::arch::is_x86_feature_detected!("avx512dq")
+                && std::arch::is_x86_feature_detected!("avx512vl")
+            {
+                // SAFETY: the processor has what the function asks for, and its body is safe code.
+                return unsafe { with_avx512($($arg),*) };
+            }
+            with_less($($arg),*)
+        }
+    )*};
+}
+
 #[cfg(test)]
 mod tests {
     trait Real: Copy + Into<f64> {}
@@ -45,6 +79,14 @@ mod tests {
         fn nothing() {}
     }
 
+    fastest! {
+        /// The same, wider.
+        fn scaled_sum_wide<T: Real>(x: &[T], scale: f64, out: &mut [f64]) -> f64 {
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = scale * (*x).into() + 0.1);
+            out.iter().sum()
+        }
+    }
+
     #[test]
     fn a_fast_loop_has_the_bits_of_the_plain_one_at_every_length() {
         nothing();
@@ -55,7 +97,11 @@ mod tests {
             for x in &x {
                 plain.push(std::hint::black_box(1.0 / 3.0) * f64::from(*x) + 0.1);
             }
-            assert_eq!((fast, sum.to_bits()), (plain.clone(), plain.iter().sum::<f64>().to_bits()), "length {len}");
+            let expected = (plain.clone(), plain.iter().sum::<f64>().to_bits());
+            assert_eq!((fast, sum.to_bits()), expected, "length {len}");
+            let mut wide = vec![0.0; x.len()];
+            let sum = scaled_sum_wide(&x, 1.0 / 3.0, &mut wide);
+            assert_eq!((wide, sum.to_bits()), expected, "length {len}");
         }
     }
 }

@@ -51,8 +51,26 @@ impl Mean {
     }
 
     /// A sum that begins with this vector.
-    pub(crate) fn onto(x: Vector) -> Self {
+    pub fn onto(x: Vector) -> Self {
         Self { dim: x.len(), precision: x.precision(), sum: Some(x), first: None, weight: 0.0, named: Named::All }
+    }
+
+    /// What the sum began with, or has come to; none before that.
+    pub(crate) fn begun(&self) -> Option<&Vector> {
+        self.sum.as_ref()
+    }
+
+    /// One more vector of this weight, which was added somewhere else.
+    pub(crate) fn count(&mut self, weight: Option<f64>) {
+        if let Some(weight) = weight {
+            self.weight += weight;
+            self.named = Named::All;
+        }
+    }
+
+    /// The sum is this one: it was added up somewhere else.
+    pub(crate) fn replace(&mut self, sum: Vector) {
+        (self.first, self.sum) = (None, Some(sum));
     }
 
     /// Waits with a first vector. False if it is to be added as others are.
@@ -136,7 +154,7 @@ impl Mean {
         self.total()
     }
 
-    /// The mean where it was added up, by rows if only rows were added.
+    /// The mean without a copy of the sum, by rows if only rows were added.
     pub fn average(self) -> SparseMean {
         let weight = self.weight;
         self.divided(weight)

@@ -161,10 +161,36 @@ impl From<Vec<f32>> for Vector {
     }
 }
 
+impl From<View<'_>> for Vector {
+    fn from(numbers: View<'_>) -> Self {
+        match numbers {
+            View::F32(x) => Vector(Repr::F32(computed(x.iter().copied()))),
+            View::F64(x) => Vector(Repr::F64(computed(x.iter().copied()))),
+        }
+    }
+}
+
 impl Vector {
+    /// Vectors of one precision, one after another; none of no vectors.
+    pub fn joined(parts: &[Vector]) -> Option<Vector> {
+        let precision = parts.first()?.precision();
+        Some(match precision {
+            Precision::F32 => Vector(Repr::F32(recycle::joined(parts.iter().map(Vector::len).sum(), parts.iter().map(Vector::f32s)))),
+            Precision::F64 => Vector(Repr::F64(recycle::joined(parts.iter().map(Vector::len).sum(), parts.iter().map(Vector::f64s)))),
+        })
+    }
+
     /// `dim` zeros.
     pub fn zeros(dim: usize, precision: Precision) -> Self {
         Self::filled(dim, 0.0, precision)
+    }
+
+    /// Numbers as they lie on the wire: written once, where they stay.
+    pub(crate) fn from_le_bytes(bytes: &[u8], precision: Precision) -> Self {
+        match precision {
+            Precision::F32 => Vector(Repr::F32(computed(bytes.as_chunks().0.iter().map(|c| f32::from_le_bytes(*c))))),
+            Precision::F64 => Vector(Repr::F64(computed(bytes.as_chunks().0.iter().map(|c| f64::from_le_bytes(*c))))),
+        }
     }
 
     /// `dim` times the same number.
@@ -290,6 +316,14 @@ impl Vector {
         both!(mut self.view_mut(), x.view(), |s, x| add_scaled(a, x, s));
     }
 
+    /// self ← self + a·x in the places from `at` on, as many as x has.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn axpy_at(&mut self, at: usize, a: f64, x: View<'_>) {
+        both!(mut self.view_mut(), x, |s, x| add_scaled(a, x, &mut s[at..][..x.len()]));
+    }
+
     /// self ← a·self
     pub fn scale(&mut self, a: f64) {
         both!(mut self.view_mut(), |s| scale_by(a, s));
@@ -343,7 +377,7 @@ impl Vector {
         }
     }
 
-    /// These rows of x minus self, which has one after another.
+    /// The given rows of x minus self, which holds such rows one after another.
     ///
     /// # Panics
     /// If they do not fit.
@@ -366,7 +400,7 @@ impl Vector {
         out
     }
 
-    /// x − self, where self lies: unless somebody else holds its numbers, no memory is asked for.
+    /// x − self, written over self: no memory is allocated if nobody else holds its numbers.
     #[must_use]
     pub fn taken_from(mut self, x: &Vector) -> Vector {
         assert_eq!(self.len(), x.len(), "dimensions agree");

@@ -1,4 +1,4 @@
-//! A mean where it was added up.
+//! A mean that is kept as a sum and a factor, so that nothing is copied.
 
 use std::ops::Range;
 

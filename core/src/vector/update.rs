@@ -5,6 +5,7 @@
 
 use crate::fit::{Misfit, ModelShape};
 use crate::message::{Reader, Wire, WireError};
+use crate::scattered::Scattered;
 use crate::vector::loops::add_scaled;
 use crate::vector::{Precision, Vector};
 
@@ -104,7 +105,7 @@ impl Update {
         }
     }
 
-    /// Is this a change of such a model?
+    /// Does this change fit a model of that shape?
     pub fn fits(&self, model: ModelShape) -> Result<(), Misfit> {
         match self {
             Update::Dense(v) => v.fits(model),
@@ -138,7 +139,7 @@ impl Update {
         }
     }
 
-    /// All coordinates.
+    /// The change with all its coordinates stored.
     pub fn into_dense(self, precision: Precision) -> Vector {
         match self {
             Update::Dense(v) => v,
@@ -175,6 +176,22 @@ impl Wire for Update {
                 (r.dim as u64).encode(out);
                 r.rows.encode(out);
                 r.values.encode(out);
+            }
+        }
+    }
+    fn scatter(&self, out: &mut Scattered) {
+        match self {
+            Update::Dense(v) => {
+                out.write(|out| out.push(0));
+                v.scatter(out);
+            }
+            Update::Rows(r) => {
+                out.write(|out| {
+                    out.push(1);
+                    (r.dim as u64).encode(out);
+                    r.rows.encode(out);
+                });
+                r.values.scatter(out);
             }
         }
     }

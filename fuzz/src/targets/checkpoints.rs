@@ -116,7 +116,7 @@ impl Target for Checkpointed {
         let folder = copy.path().join("run");
         copy_all(&stopped.folder.path().join("run"), &folder).expect("a copy");
         match file.checkpoint {
-            Some(number) => drop(Checkpoints::new(&folder.join("resume/run")).save(number, &input[2..]).expect("a checkpoint")),
+            Some(number) => drop(Checkpoints::new(&folder.join("resume/run")).save(number, &(&input[2..]).into()).expect("a checkpoint")),
             None => fs::write(folder.join(&file.name), &input[2..]).expect("a file"),
         }
         let simulation = simulation(&stopped.document).expect("it was begun");

@@ -171,7 +171,7 @@ impl Target for Experiments {
 fn makes_its_data(experiment: &Experiment) -> bool {
     let nowhere = Folders::new("nowhere".into(), None);
     experiment.problems.iter().all(|problem| {
-        let place = Place { folders: &nowhere, seed: Seed(problem.config.seed_of(experiment.seeds[0])) };
+        let place = Place { folders: &nowhere, seed: Seed(problem.config.seed_of(experiment.seeds[0])), hold: None };
         // Whatever else is wrong with a source is told when its problem is built.
         !matches!(problem.config.source.load(&place), Err(ProblemError::MissingFile { .. }))
     })

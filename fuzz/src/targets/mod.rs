@@ -5,6 +5,7 @@ mod claims;
 mod data;
 mod experiments;
 mod folder;
+mod link;
 mod models;
 mod records;
 mod wire;
@@ -18,6 +19,7 @@ pub fn targets() -> Vec<Box<dyn Target>> {
         Box::new(experiments::Settings),
         Box::new(claims::Claims::default()),
         Box::new(wire::Messages::default()),
+        Box::new(link::Network),
         Box::new(checkpoints::Checkpointed::default()),
         Box::new(records::Recorded::default()),
         Box::new(models::Predicted::default()),

@@ -13,12 +13,12 @@ pub(crate) struct Counting;
 
 message! {
     /// Count one more.
-    pub(crate) struct Count { pub(crate) padding: Vector }
+    pub(crate) struct Count { pub(crate) padding: Vec<f64> }
 }
 
 message! {
     /// Who counts, and how far it is.
-    pub(crate) struct Counted { pub(crate) client: u32, pub(crate) total: u64, pub(crate) padding: Vector }
+    pub(crate) struct Counted { pub(crate) client: u32, pub(crate) total: u64, pub(crate) padding: Vec<f64> }
 }
 
 impl Algorithm for Counting {

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use motet_core::{Slot, Wire, whole};
 use motet_link::{
-    Agent, Ask, Body, Call, Desk, Digest, Ended, Event, Limits, Mark, MemorySpool, Next, Outcome, PROTOCOL, Payload, Progress, Request,
-    Response, Session, TaskHead, TaskNumber, Work,
+    Agent, Ask, Authority, Body, Call, Desk, Digest, Ended, Enrolment, Event, Forgets, Invitation, Limits, Mark, Members, MemorySpool,
+    Next, Outcome, PROTOCOL, Papers, Payload, Progress, Reply, ReplyKey, Request, Response, RunSheet, Session, Spool, StudySheet, TaskHead,
+    TaskNumber, Token, Work, new_request,
 };
+use serde_json::json;
 
 const NOW: Duration = Duration::ZERO;
 const SLOT: Slot = Slot { round: 1, attempt: 0, exchange: 0 };
@@ -17,7 +19,7 @@ fn run() -> Digest {
 }
 
 fn limits() -> Limits {
-    Limits { piece: 8, ..Limits::default() }
+    Limits { whole: 8, piece: 8, ..Limits::default() }
 }
 
 fn desk() -> Desk {
@@ -34,13 +36,13 @@ fn ask(desk: &mut Desk, client: u32) -> TaskNumber {
 }
 
 fn offer(task: TaskNumber, length: u64, of: &[u8], whole: &[u8]) -> Call {
-    call(Request::Offer { task, length, hash: Digest::of(of), whole: Payload(whole.to_vec()) })
+    call(Request::Offer { task, length, hash: Digest::of(of), whole: Payload::from(whole.to_vec()) })
 }
 
 #[test]
 fn every_byte_of_every_message_flipped_or_cut_is_an_error_or_another_message() {
     let task = TaskNumber { start: 1, count: 2 };
-    let bytes = Payload(vec![1, 2, 3]);
+    let bytes = Payload::from(vec![1, 2, 3]);
     let head = TaskHead {
         number: task,
         is_probe: false,
@@ -58,11 +60,24 @@ fn every_byte_of_every_message_flipped_or_cut_is_an_error_or_another_message() {
         Request::Offer { task, length: 3, hash: run(), whole: bytes.clone() },
         Request::Piece { task, offset: 7, bytes: bytes.clone() },
         Request::Decline { task, reason: "no".into() },
+        Request::Lost { task },
+        Request::Bye { reason: "so".into() },
     ];
     let responses = [
         Response::Task { head, whole: Some(bytes.clone()) },
+        Response::Nothing {},
         Response::Piece { task, offset: 0, bytes },
+        Response::SendFrom { task, offset: 9 },
+        Response::HaveIt { task },
+        Response::Closed { task },
+        Response::TooLong { task, most: 7 },
+        Response::Later { milliseconds: 20 },
+        Response::Full {},
         Response::OtherRun { run: run() },
+        Response::Over {},
+        Response::OtherProtocol { speaks: 2 },
+        Response::OlderStart { start: 1 },
+        Response::Displaced {},
         Response::Refused { reason: "so".into() },
     ];
     fn tried<T: Wire + PartialEq + std::fmt::Debug>(message: &T) {
@@ -81,6 +96,79 @@ fn every_byte_of_every_message_flipped_or_cut_is_an_error_or_another_message() {
     }
     requests.into_iter().for_each(|request| tried(&call(request)));
     responses.iter().for_each(tried);
+}
+
+#[test]
+fn every_byte_of_every_text_flipped_or_cut_never_panics_and_what_has_a_name_is_never_mistaken() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::open(folder.path()).unwrap();
+    let (_, request) = new_request().unwrap();
+    let token = Token::new([7; 32]);
+    let sheet =
+        StudySheet { protocol: PROTOCOL, motet: "0".into(), study: "s".into(), clients: 2, dimension: 3, experiment: json!({"a": [1]}) };
+    let named = sheet.digest();
+    let of_run = RunSheet { study: named.to_string(), run: 0, method: "flix".into(), parameters: json!({"p": 0.5}), problem: 0, seed: 1 };
+    let invitation = Invitation {
+        name: "a".into(),
+        address: "host:7443".into(),
+        authority: authority.certificate().into(),
+        study: named,
+        token: token.clone(),
+    };
+    let members = folder.path().join("members.json");
+    Members::open(&members, &["a".into(), "b".into()]).unwrap();
+    let papers = Papers { client: 1, study: sheet.text(), run: Some(of_run.text()), over: false };
+    let enrolment = Enrolment { token: token.reveal(), request: request.clone() };
+    // A text, whether it can be read, and whether a damaged one must not be.
+    type Reads<'a> = Box<dyn Fn(&[u8]) -> bool + 'a>;
+    let text = |read: fn(&str) -> bool| -> Reads<'_> { Box::new(move |bytes| std::str::from_utf8(bytes).is_ok_and(read)) };
+    let texts: Vec<(&str, Vec<u8>, Reads<'_>, bool)> = vec![
+        (
+            "study sheet",
+            sheet.text().into(),
+            Box::new(|bytes| std::str::from_utf8(bytes).is_ok_and(|text| StudySheet::read(text, named).is_ok())),
+            true,
+        ),
+        (
+            "run sheet",
+            of_run.text().into(),
+            Box::new(|bytes| std::str::from_utf8(bytes).is_ok_and(|text| RunSheet::read(text, named).is_ok())),
+            false,
+        ),
+        ("invitation", invitation.to_string().into(), text(|text| text.parse::<Invitation>().is_ok()), false),
+        ("papers", serde_json::to_vec(&papers).unwrap(), Box::new(|bytes| serde_json::from_slice::<Papers>(bytes).is_ok()), false),
+        ("enrolment", serde_json::to_vec(&enrolment).unwrap(), Box::new(|bytes| serde_json::from_slice::<Enrolment>(bytes).is_ok()), false),
+        (
+            "members",
+            std::fs::read(&members).unwrap(),
+            Box::new(|bytes| {
+                let other = folder.path().join("other.json");
+                std::fs::write(&other, bytes).unwrap();
+                Members::open(&other, &[]).is_ok()
+            }),
+            false,
+        ),
+    ];
+    for (what, whole, reads, has_a_name) in texts {
+        assert!(reads(&whole), "{what} is sound");
+        for at in 0..whole.len() {
+            assert!(!(reads(&whole[..at]) && has_a_name), "{what} cut after {at} bytes");
+            let mut bad = whole.clone();
+            bad[at] ^= 1 << (at % 8);
+            assert!(!(reads(&bad) && has_a_name), "{what} with byte {at} flipped");
+        }
+    }
+    // A request is signed for the key in it, and every bit of the key is covered by its own signature.
+    for at in 0..request.len() {
+        let mut bad = request.clone().into_bytes();
+        bad[at] ^= 1;
+        if let Ok(bad) = String::from_utf8(bad)
+            && let Ok((_, key)) = authority.participant("a", &bad)
+        {
+            assert_eq!(key, authority.participant("a", &request).unwrap().1, "byte {at}");
+        }
+        let _ = authority.participant("a", &request[..at]);
+    }
 }
 
 #[test]
@@ -141,12 +229,24 @@ fn lying_lengths_and_hashes_are_strikes_and_the_third_ends_it() {
 }
 
 #[test]
+fn who_declines_again_and_again_for_one_reason_is_told_of_once() {
+    let mut desk = desk();
+    for reason in ["no scores", "no scores", "other", "other"] {
+        let task = ask(&mut desk, 0);
+        assert_eq!(desk.handle(0, call(Request::Decline { task, reason: reason.into() }), NOW), Response::HaveIt { task });
+        assert_eq!(desk.progress(0, task), Progress::Declined(reason.into()));
+    }
+    let told = desk.events().into_iter().filter(|(_, event)| matches!(event, Event::Declined { .. })).count();
+    assert_eq!(told, 2);
+}
+
+#[test]
 fn pieces_go_where_they_belong_and_the_whole_is_what_was_announced() {
     let mut desk = desk();
     let reply = b"a reply of more than one piece";
     let task = ask(&mut desk, 0);
     let piece =
-        |offset: usize, end: usize| call(Request::Piece { task, offset: offset as u64, bytes: Payload(reply[offset..end].to_vec()) });
+        |offset: usize, end: usize| call(Request::Piece { task, offset: offset as u64, bytes: Payload::from(reply[offset..end].to_vec()) });
     assert_eq!(desk.handle(0, piece(0, 8), NOW), Response::Closed { task }, "nothing was offered yet");
     assert_eq!(desk.handle(0, offer(task, 30, reply, b""), NOW), Response::SendFrom { task, offset: 0 });
     assert_eq!(desk.handle(0, piece(8, 16), NOW), Response::SendFrom { task, offset: 0 }, "out of order");
@@ -158,8 +258,41 @@ fn pieces_go_where_they_belong_and_the_whole_is_what_was_announced() {
     }
     assert_eq!(desk.handle(0, piece(24, 30), NOW), Response::HaveIt { task });
     assert_eq!(desk.handle(0, piece(24, 30), NOW), Response::HaveIt { task }, "once more is harmless");
-    assert_eq!(desk.take(0, task).unwrap().as_deref(), Some(&reply[..]));
+    assert_eq!(desk.take(0, task).unwrap().map(|reply| reply.bytes().unwrap()).as_deref(), Some(&reply[..]));
     assert_eq!(desk.handle(0, offer(task, 30, reply, b""), NOW), Response::Closed { task }, "it is folded once");
+}
+
+/// A disk without room.
+struct FullDisk;
+
+impl Spool for FullDisk {
+    fn part(&self, _: &ReplyKey) -> io::Result<u64> {
+        Ok(0)
+    }
+    fn append(&mut self, _: &ReplyKey, _: u64, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+    fn finish(&mut self, _: &ReplyKey, _: Digest) -> io::Result<bool> {
+        Ok(true)
+    }
+    fn reply(&mut self, _: &ReplyKey) -> io::Result<Option<Reply>> {
+        Ok(None)
+    }
+    fn forget(&mut self, _: &dyn Fn(&ReplyKey) -> bool, _: Forgets) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_reply_that_cannot_be_kept_comes_again_and_the_operator_hears_of_it_once() {
+    let mut desk = Desk::new(run(), 2, 0..3, Box::new(FullDisk), limits(), NOW);
+    let task = ask(&mut desk, 0);
+    for _ in 0..5 {
+        assert_eq!(desk.handle(0, offer(task, 3, b"abc", b"abc"), NOW), Response::Full {});
+        assert_eq!(desk.progress(0, task), Progress::Waiting);
+    }
+    let told = desk.events().into_iter().filter(|(_, event)| matches!(event, Event::Unkept { .. })).count();
+    assert_eq!(told, 1);
 }
 
 #[test]
@@ -185,7 +318,7 @@ fn a_client_can_fetch_only_what_it_is_asked() {
     let task = ask(&mut desk, 0);
     let fetch = |offset| call(Request::Fetch { task, offset });
     assert_eq!(desk.handle(1, fetch(0), NOW), Response::Closed { task });
-    assert_eq!(desk.handle(0, fetch(2), NOW), Response::Piece { task, offset: 2, bytes: Payload(b"at?".to_vec()) });
+    assert_eq!(desk.handle(0, fetch(2), NOW), Response::Piece { task, offset: 2, bytes: Payload::from(b"at?".to_vec()) });
     assert!(matches!(desk.handle(0, fetch(u64::MAX), NOW), Response::Refused { .. }));
 }
 
@@ -193,7 +326,7 @@ struct Echo;
 
 impl Work for Echo {
     fn answer(&mut self, _: &TaskHead, _: bool, ask: &[u8]) -> io::Result<Outcome> {
-        Ok(Outcome::Reply(ask.to_vec()))
+        Ok(Outcome::Reply(Body::new(ask.to_vec())))
     }
     fn commit(&mut self, _: Mark) -> io::Result<()> {
         Ok(())
@@ -216,10 +349,10 @@ fn an_agent_takes_no_ask_that_is_not_the_announced_one() {
     let agent = || Agent::start(Echo, run(), Mark::default(), 1, limits()).unwrap();
     let is_poll = |agent: &Agent<Echo>| matches!(agent.call().request, Request::Poll { .. });
     let mut forged = agent();
-    forged.hear(Response::Task { head: head(3), whole: Some(Payload(b"ale".to_vec())) }).unwrap();
+    forged.hear(Response::Task { head: head(3), whole: Some(Payload::from(b"ale".to_vec())) }).unwrap();
     assert!(is_poll(&forged), "another hash");
     let mut longer = agent();
-    longer.hear(Response::Task { head: head(3), whole: Some(Payload(b"asks".to_vec())) }).unwrap();
+    longer.hear(Response::Task { head: head(3), whole: Some(Payload::from(b"asks".to_vec())) }).unwrap();
     assert!(is_poll(&longer), "more bytes than announced");
     let mut huge = agent();
     huge.hear(Response::Task { head: head(u64::MAX), whole: None }).unwrap();

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod counting;
+mod every_step;
 mod hostile;
+mod intruders;
 mod scheduler;
 mod sockets;

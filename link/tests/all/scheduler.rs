@@ -7,21 +7,23 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use motet_core::{ClientId, Purpose, Rng, Seed, Slot, Vector, Wire, whole};
+use motet_core::{ClientId, ModelShape, Precision, Purpose, Rng, Seed, Slot, Wire, whole};
 use motet_link::{
-    Agent, Ask, Body, Call, Consent, Desk, Digest, Ended, HostWork, Limits, MemorySpool, Next, Progress, ReplyKey, Response, Spool,
-    TaskNumber,
+    Agent, Ask, Body, Call, Consent, Desk, Digest, Ended, Forgets, HostWork, Limits, MemorySpool, Next, Progress, Reply, ReplyKey,
+    Response, Spool, TaskNumber,
 };
 
 use crate::counting::{Count, Counting, OneDisk, counted, host};
+use crate::every_step::{Fault, Plan};
 
 const CLIENTS: u32 = 4;
+const MODEL: ModelShape = ModelShape { dim: 1, precision: Precision::F64 };
 /// Of the run; the lease is longer than any silence that is not a death.
 const DEADLINE: u64 = 4_000;
 const PIECE: usize = 64;
 
 fn limits() -> Limits {
-    Limits { piece: PIECE, uploads: 2, stalled: Duration::from_millis(500), ..Limits::default() }
+    Limits { whole: PIECE, piece: PIECE, uploads: 2, stalled: Duration::from_millis(500), ..Limits::default() }
 }
 
 /// A spool that survives the coordinator, and loses a little of what was not finished.
@@ -50,11 +52,11 @@ impl Spool for Survivor {
     fn finish(&mut self, key: &ReplyKey, announced: Digest) -> io::Result<bool> {
         self.step(|spool| spool.finish(key, announced))
     }
-    fn read(&self, key: &ReplyKey) -> io::Result<Option<Vec<u8>>> {
-        self.0.lock().unwrap().0.read(key)
+    fn reply(&mut self, key: &ReplyKey) -> io::Result<Option<Reply>> {
+        self.0.lock().unwrap().0.reply(key)
     }
-    fn forget(&mut self, gone: &dyn Fn(&ReplyKey) -> bool) -> io::Result<()> {
-        self.step(|spool| spool.forget(gone))
+    fn forget(&mut self, gone: &dyn Fn(&ReplyKey) -> bool, how: Forgets) -> io::Result<()> {
+        self.step(|spool| spool.forget(gone, how))
     }
 }
 
@@ -88,7 +90,8 @@ struct Member {
     speaks_at: u64,
 }
 
-enum Parcel {
+#[derive(Clone)]
+pub(crate) enum Parcel {
     Call(u32, Vec<u8>),
     Response(u32, Vec<u8>),
 }
@@ -105,7 +108,7 @@ struct Seen {
     spooled: u64,
 }
 
-struct World {
+pub(crate) struct World {
     dice: Rng,
     clock: u64,
     sent: u64,
@@ -118,6 +121,7 @@ struct World {
     members: Vec<Member>,
     faults: f64,
     seen: Seen,
+    pub(crate) plan: Plan,
 }
 
 fn run_id() -> Digest {
@@ -131,7 +135,7 @@ fn bytes(message: &impl Wire) -> Vec<u8> {
 }
 
 impl World {
-    fn new(seed: u64, faults: f64) -> Self {
+    pub(crate) fn new(seed: u64, faults: f64) -> Self {
         let member = || Member { agent: None, disk: OneDisk::default(), back_at: 0, speaks_at: 0 };
         Self {
             dice: Seed(seed).fixed(ClientId(0), Purpose::Fault),
@@ -146,6 +150,7 @@ impl World {
             members: (0..CLIENTS).map(|_| member()).collect(),
             faults,
             seen: Seen::default(),
+            plan: Plan::default(),
         }
     }
 
@@ -173,7 +178,7 @@ impl World {
     }
 
     /// Runs until so many rounds are durable.
-    fn run(&mut self, rounds: u64) {
+    pub(crate) fn run(&mut self, rounds: u64) {
         while self.saved.round <= rounds {
             self.revive();
             self.speak();
@@ -205,7 +210,7 @@ impl World {
             if member.agent.is_none() && self.clock >= member.back_at {
                 let mark = member.disk.restart();
                 let host = host(CLIENTS as usize, Arc::new(member.disk.clone()));
-                let work = HostWork::new(ClientId(client), host, member.disk.clone(), Consent::default());
+                let work = HostWork::new((ClientId(client), MODEL), host, member.disk.clone(), Consent::default());
                 member.agent = Agent::start(work, run_id(), mark, nonce, limits()).ok();
                 member.speaks_at = self.clock;
             }
@@ -230,7 +235,12 @@ impl World {
         while let Some(entry) = self.parcels.first_entry()
             && entry.key().0 <= self.clock
         {
-            match entry.remove() {
+            let parcel = entry.remove();
+            let fault = self.plan.at(&parcel);
+            if !self.befalls(&parcel, fault) {
+                continue;
+            }
+            match parcel.clone() {
                 Parcel::Call(client, call) => {
                     let now = self.now();
                     let Some(coordinator) = &mut self.coordinator else { continue };
@@ -258,6 +268,47 @@ impl World {
                     }
                 }
             }
+            if fault == Some(Fault::DeadAfter) {
+                self.dies(&parcel);
+            }
+        }
+    }
+
+    /// What a planned fault does before a parcel is heard; is it heard?
+    fn befalls(&mut self, parcel: &Parcel, fault: Option<Fault>) -> bool {
+        let mut again = |after: u64| {
+            self.sent += 1;
+            self.parcels.insert((self.clock + after, self.sent), parcel.clone());
+        };
+        match fault {
+            None | Some(Fault::DeadAfter) => return true,
+            Some(Fault::Lost) => {}
+            Some(Fault::Late) => again(DEADLINE + 1),
+            Some(Fault::Doubled) => {
+                again(3);
+                return true;
+            }
+            Some(Fault::DeadBefore) => self.dies(parcel),
+        }
+        false
+    }
+
+    /// Whoever hears this parcel dies, and comes back after a while.
+    fn dies(&mut self, parcel: &Parcel) {
+        match parcel {
+            Parcel::Call(..) => (self.coordinator, self.back_at) = (None, self.clock + 50),
+            Parcel::Response(client, _) => {
+                let member = &mut self.members[*client as usize];
+                (member.agent, member.back_at) = (None, self.clock + 50);
+            }
+        }
+    }
+
+    /// The disk of one side fails at its n-th write from now on, and the side dies of it.
+    pub(crate) fn fails_at(&mut self, client: Option<usize>, operation: u32) {
+        match client {
+            Some(client) => self.members[client].disk.kill_at(operation),
+            None => self.spool.0.lock().unwrap().1 = Some(operation),
         }
     }
 
@@ -313,7 +364,7 @@ impl Coordinator {
         let slot = Slot { round: self.now.round, attempt: self.attempt, exchange: self.exchange };
         if self.tasks.is_empty() {
             // Some asks and replies are longer than a piece.
-            let padding = Vector::from(vec![1.0; if self.now.round.is_multiple_of(3) { 40 } else { 1 }]);
+            let padding = vec![1.0; if self.now.round.is_multiple_of(3) { 40 } else { 1 }];
             let body = Arc::new(Body::new(bytes(&Count { padding })));
             for client in 0..CLIENTS {
                 let heard = self.now.heard.get(&client).copied();
@@ -331,7 +382,7 @@ impl Coordinator {
                 Progress::Waiting => return Ok(None),
                 Progress::Answered => {
                     let Some(reply) = self.desk.take(client, task)? else { panic!("an answered task has a reply") };
-                    let reply = counted(&reply);
+                    let reply = counted(&reply.bytes()?);
                     // The oracle: whose reply it is, and that it counts exactly what the server has heard of this client.
                     let total = self.now.totals.entry(client).or_default();
                     *total += 1;

@@ -2,9 +2,10 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use motet_core::Slot;
 use motet_link::{
@@ -13,11 +14,11 @@ use motet_link::{
 };
 use tempfile::TempDir;
 
-struct Study {
-    _folder: TempDir,
-    service: Arc<Service>,
-    server: Server,
-    authority: String,
+pub(crate) struct Study {
+    pub(crate) folder: TempDir,
+    pub(crate) service: Arc<Service>,
+    pub(crate) server: Server,
+    pub(crate) authority: String,
     sheet: StudySheet,
 }
 
@@ -25,12 +26,24 @@ fn token(client: u32) -> Token {
     Token::new([client as u8 + 1; 32])
 }
 
-fn study(clients: u32) -> Study {
+pub(crate) fn study(clients: u32) -> Study {
+    study_with(clients, |_| ())
+}
+
+/// The same, after `change` was made to the list of members while nobody had it open.
+fn study_with(clients: u32, change: impl FnOnce(&Path)) -> Study {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::open(folder.path()).unwrap();
     let identity = authority.coordinator("127.0.0.1").unwrap();
     let names: Vec<String> = (0..clients).map(|k| format!("ward {k}")).collect();
-    let members = Members::open(&folder.path().join("members.json"), &names).unwrap();
+    let path = folder.path().join("members.json");
+    let mut members = Members::open(&path, &names).unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    for client in 0..clients {
+        members.invite(client, &token(client), now).unwrap();
+    }
+    change(&path);
+    let members = Members::open(&path, &[]).unwrap();
     let certificate = authority.certificate().to_owned();
     let sheet = StudySheet {
         protocol: PROTOCOL,
@@ -41,29 +54,26 @@ fn study(clients: u32) -> Study {
         experiment: serde_json::json!({}),
     };
     let service = Service::new(members, Some(authority), sheet.text());
-    for client in 0..clients {
-        service.invite(client, &token(client)).unwrap();
-    }
-    let server = Server::start("127.0.0.1:0", &identity, &certificate, Arc::clone(&service), limits()).unwrap();
-    Study { _folder: folder, service, server, authority: certificate, sheet }
+    let server = Server::start("127.0.0.1:0", (&identity, &certificate), Arc::clone(&service), limits(), Box::new(|_| ())).unwrap();
+    Study { folder, service, server, authority: certificate, sheet }
 }
 
-fn limits() -> Limits {
-    Limits { piece: 50_000, ..Limits::default() }
+pub(crate) fn limits() -> Limits {
+    Limits { whole: 50_000, piece: 150_000, ..Limits::default() }
 }
 
 impl Study {
-    fn line(&self, identity: Option<&Identity>) -> Line {
+    pub(crate) fn line(&self, identity: Option<&Identity>) -> Line {
         Line::new(&self.server.address().to_string(), &self.authority, identity, limits()).unwrap()
     }
 
-    fn enrolled(&self, client: u32) -> Identity {
+    pub(crate) fn enrolled(&self, client: u32) -> Identity {
         let (key, request) = new_request().unwrap();
         let enrolled = self.line(None).enrol(&Enrolment { token: token(client).reveal(), request }).unwrap();
         Identity { certificate: enrolled.certificate, key }
     }
 
-    fn run(&self, run: u32) -> RunSheet {
+    pub(crate) fn run(&self, run: u32) -> RunSheet {
         let (study, parameters) = (self.sheet.digest().to_string(), serde_json::json!({}));
         RunSheet { study, run, method: "flix".into(), parameters, problem: 0, seed: 1 }
     }
@@ -74,7 +84,7 @@ struct Reverse;
 
 impl Work for Reverse {
     fn answer(&mut self, _: &TaskHead, _: bool, ask: &[u8]) -> io::Result<Outcome> {
-        Ok(Outcome::Reply(ask.iter().rev().copied().collect()))
+        Ok(Outcome::Reply(Body::new(ask.iter().rev().copied().collect())))
     }
     fn commit(&mut self, _: Mark) -> io::Result<()> {
         Ok(())
@@ -101,7 +111,7 @@ fn tasks_are_done_over_tls_short_ones_at_once_and_long_ones_in_pieces() {
                 assert_eq!(papers.run_digest(), Some(run.digest()));
                 let mut agent = Agent::start(Reverse, run.digest(), Mark::default(), 1, limits()).unwrap();
                 loop {
-                    match agent.hear(line.call(&agent.call()).unwrap()).unwrap() {
+                    match agent.hear(line.call(agent.call()).unwrap()).unwrap() {
                         Next::Now | Next::Poll => {}
                         Next::After(pause) => thread::sleep(pause),
                         Next::Ended(why) => break assert_eq!(why, Ended::Over),
@@ -121,7 +131,7 @@ fn tasks_are_done_over_tls_short_ones_at_once_and_long_ones_in_pieces() {
                 while office.desk().progress(client, task) == Progress::Waiting {
                     thread::sleep(Duration::from_millis(1));
                 }
-                let reply = office.desk().take(client, task).unwrap().unwrap();
+                let reply = office.desk().take(client, task).unwrap().unwrap().bytes().unwrap();
                 assert!(reply.iter().rev().eq(&bytes), "round {round}");
             }
         }
@@ -139,7 +149,7 @@ fn a_task_reaches_a_client_that_waits_at_once() {
     thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let began = Instant::now();
-            study.line(Some(&identity)).call(&poll(run.digest())).unwrap();
+            study.line(Some(&identity)).call(poll(run.digest())).unwrap();
             began.elapsed()
         });
         thread::sleep(Duration::from_millis(300));
@@ -152,7 +162,7 @@ fn a_task_reaches_a_client_that_waits_at_once() {
     });
 }
 
-fn refused(result: Result<impl std::fmt::Debug, LineError>) -> (u16, String) {
+pub(crate) fn refused(result: Result<impl std::fmt::Debug, LineError>) -> (u16, String) {
     match result {
         Err(LineError::Refused { status, words }) => (status, words),
         other => panic!("should be refused: {other:?}"),
@@ -168,7 +178,7 @@ fn a_token_is_spent_once_and_nobody_without_a_certificate_of_the_study_gets_furt
     assert!(refused(again).1.contains("was used"));
     let wrong = study.line(None).enrol(&Enrolment { token: token(9).reveal(), request });
     assert_eq!(refused(wrong).0, 403);
-    assert_eq!(refused(study.line(None).call(&poll(study.run(0).digest()))).0, 401, "no certificate");
+    assert_eq!(refused(study.line(None).call(poll(study.run(0).digest()))).0, 401, "no certificate");
     assert_eq!(study.line(Some(&identity)).papers(false).unwrap().client, 0);
 
     let stranger = other.enrolled(0);
@@ -182,6 +192,20 @@ fn a_token_is_spent_once_and_nobody_without_a_certificate_of_the_study_gets_furt
     assert_eq!(refused(line.papers(false)).0, 403);
     let other_still = study.enrolled(1);
     assert_eq!(study.line(Some(&other_still)).papers(false).unwrap().client, 1);
+}
+
+#[test]
+fn a_token_that_has_expired_is_worth_nothing() {
+    let study = study_with(1, |members| {
+        let text = std::fs::read_to_string(members).unwrap();
+        let at = text.find("token_until\": ").unwrap() + "token_until\": ".len();
+        let end = at + text[at..].find(|c: char| !c.is_ascii_digit()).unwrap();
+        std::fs::write(members, format!("{}1000{}", &text[..at], &text[end..])).unwrap();
+    });
+    let (_, request) = new_request().unwrap();
+    let (status, words) = refused(study.line(None).enrol(&Enrolment { token: token(0).reveal(), request }));
+    assert_eq!(status, 403);
+    assert!(words.contains("has expired: ask the coordinator for a new invitation"), "{words}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::{Amount, Common, Line, Preset, Recipe, Rule, Theta, fifth, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
 use crate::registry::{Card, Reads};
 
-/// What tells the members apart.
+/// What differs between FOMAML and MAML.
 pub trait Order: Clone + Debug + Send + Sync + 'static {
     /// How it is called.
     const NAME: &'static str;
@@ -23,7 +23,7 @@ pub trait Order: Clone + Debug + Send + Sync + 'static {
     const EXACT: bool;
 }
 
-/// What they leave open.
+/// The settings of FOMAML and MAML.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields, bound = "")]
 pub struct Adapting<O> {

@@ -1,7 +1,8 @@
-//! What LocalUpdate and its kin send and keep.
+//! What LocalUpdate and the methods of its family send and keep.
 
 use motet_core::{Addend, Misfit, ModelShape, Update, Vector, message, wire};
 
+use super::Spreads;
 use crate::parts::{Momenta, Plateau};
 
 message! {
@@ -20,6 +21,15 @@ message! {
             x: Vector,
             /// γ
             gamma: f64,
+        },
+        /// For lines 4 to 7, and what bounds the spreads of Theorem 17.
+        Explore {
+            /// The shared model.
+            x: Vector,
+            /// γ
+            gamma: f64,
+            /// Of v, where Hessians are asked about.
+            signs: Option<u64>,
         },
     }
 }
@@ -62,6 +72,15 @@ message! {
             /// ℓᵢ
             loss: f64,
         },
+        /// Line 7, with what bounds the spreads of Theorem 17.
+        Explored {
+            /// qᵢ
+            q: Update,
+            /// |∇fᵢ(x)|²/μᵢ²
+            far2: f64,
+            /// Aᵢ v, where it was asked for.
+            bent: Option<Vector>,
+        },
     }
 }
 
@@ -85,13 +104,18 @@ impl Reply {
             }
             (Ask::Train { .. } | Ask::TrainAt { .. }, reply) => {
                 let (q, sent) = match reply {
-                    Reply::Introduction { .. } => return Err(Misfit::Variant),
+                    Reply::Introduction { .. } | Reply::Explored { .. } => return Err(Misfit::Variant),
                     Reply::Update { q } => (q, (false, false)),
                     Reply::Weighed { q, .. } => (q, (true, false)),
                     Reply::Assessed { q, .. } => (q, (false, true)),
                     Reply::AssessedWeighed { q, .. } => (q, (true, true)),
                 };
                 if sent == (weighed, assessed) { q.fits(model) } else { Err(Misfit::Variant) }
+            }
+            (Ask::Explore { signs, .. }, Reply::Explored { q, far2, bent }) => {
+                Misfit::of_constant("squared distance", Some(*far2))?;
+                Misfit::of_optional(bent.as_ref(), signs.is_some(), model)?;
+                q.fits(model)
             }
             _ => Err(Misfit::Variant),
         }
@@ -105,6 +129,10 @@ impl Reply {
             Reply::Weighed { q, examples } => Some(Addend::counting((*examples).into()).update(q)),
             Reply::Assessed { q, loss } => Some(Addend::counting(1.0).update(q).number(*loss)),
             Reply::AssessedWeighed { q, examples, loss } => Some(Addend::counting((*examples).into()).update(q).number(*loss)),
+            Reply::Explored { q, far2, bent } => {
+                let own = Addend::counting(1.0).update(q).plain(*far2);
+                Some(bent.iter().fold(own, |own, bent| own.vector(bent).plain(bent.norm2())))
+            }
         }
     }
 }
@@ -120,5 +148,7 @@ wire! {
         pub constants: Option<(f64, f64)>,
         /// Of the decay, where there is one.
         pub plateau: Option<Plateau>,
+        /// Of a client rate that is learnt.
+        pub spreads: Option<Spreads>,
     }
 }

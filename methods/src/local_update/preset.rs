@@ -11,7 +11,7 @@ use super::settings::Draw;
 use crate::parts::{BatchSize, Direction, Start};
 use crate::registry::{Card, Method};
 
-/// A named member of the family.
+/// A method of the LocalUpdate family: which settings it fixes.
 pub trait Preset: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Its card.
     const CARD: Card;
@@ -21,7 +21,7 @@ pub trait Preset: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + '
     fn recipe(&self) -> Recipe;
 }
 
-/// A line of the table that shows the family as one.
+/// A line of the table that shows the LocalUpdate family as one method.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Line {
     /// Θ
@@ -32,7 +32,7 @@ pub struct Line {
     pub deploys: &'static str,
 }
 
-/// What every member has.
+/// The settings that every method of the family has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, motet_core::Documented)]
 pub struct Common {
     /// Examples per gradient: a number or "all" (default).
@@ -47,12 +47,12 @@ pub struct Common {
     /// x⁰: "model" (default), "zeros" or "ones".
     #[serde(default)]
     pub start: Start,
-    /// What becomes of a gradient before a local step: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps).
+    /// What is done to a gradient before each local step: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps).
     #[serde(default)]
     pub local: Direction,
 }
 
-/// The algorithm of all members.
+/// The algorithm of all methods of the LocalUpdate family.
 #[derive(Clone, Debug)]
 pub struct LocalUpdateFamily<P> {
     /// As it was written.

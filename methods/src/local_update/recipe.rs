@@ -1,9 +1,10 @@
 //! LocalUpdate with every setting decided, and what does not go together.
 
-use motet_core::{NonNegative, Positive, Rate, Unsuitable};
+use motet_core::{NonNegative, Positive, Rate, Sampling, Unsuitable};
 
 use super::preset::Common;
 use super::settings::{Draw, Send, Theta};
+use super::spreads::{self, Accuracy};
 use crate::parts::{Amount, BatchSize, Decay, MOST_STEPS, Optimiser, Schedule, Shape, Start, Weights};
 
 /// LocalUpdate with every setting decided.
@@ -15,9 +16,11 @@ pub struct Recipe {
     pub steps: Option<Amount>,
     /// γ
     pub gamma: Schedule<NonNegative>,
+    /// What γ is learnt for, in place of the one above.
+    pub accuracy: Option<Accuracy>,
     /// What the server does with q.
     pub server: Rule,
-    /// What qᵢ weighs.
+    /// The weight of qᵢ in the mean.
     pub weights: Weights,
     /// What qᵢ is.
     pub send: Send,
@@ -50,7 +53,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Exactly one of the two.
+    /// The server's rule, of which exactly one must be given.
     pub fn either(eta: Option<Schedule<Positive>>, optimiser: Option<Optimiser>) -> Self {
         match (eta, optimiser) {
             (Some(eta), None) => Rule::Rate(eta),
@@ -67,6 +70,7 @@ impl Recipe {
             theta: Theta::All,
             steps: None,
             gamma,
+            accuracy: None,
             weights: Weights::Uniform,
             send: if matches!(server, Rule::Tied(_)) { Send::Deltas } else { Send::Gradients },
             server,
@@ -107,7 +111,8 @@ impl Recipe {
 
     /// Does a rate depend on the problem's constants?
     pub(super) fn asks_theory(&self) -> bool {
-        self.gamma.start == Rate::Theory || self.eta().is_some_and(|eta| eta.start == Rate::Theory)
+        let eta = self.eta().is_some_and(|eta| eta.start == Rate::Theory);
+        self.gamma.start == Rate::Theory || self.accuracy.is_some() || eta
     }
 
     /// Is qᵢ known from where the client's steps end, as Σ g_k = (x − y)/γ is?
@@ -132,6 +137,8 @@ impl Recipe {
         }
         self.misfits().into_iter().try_for_each(|(wrong, why)| Unsuitable::when(wrong, why))?;
         self.misfit_of_theory(clients).map_or(Ok(()), |why| Err(Unsuitable::Setting(why)))?;
+        let everyone = self.common.sampling == Sampling::Everyone;
+        self.accuracy.map_or(Ok(()), |accuracy| spreads::suits(accuracy, everyone, self.loss))?;
         self.gamma.suits()?;
         self.eta().map_or(Ok(()), |eta| eta.suits())?;
         if let Rule::Optimiser(optimiser) = &self.server {
@@ -168,7 +175,7 @@ impl Recipe {
 
     fn misfit_of_theory(&self, clients: Option<u32>) -> Option<String> {
         let (gamma, eta) = (self.gamma.start == Rate::Theory, self.eta().is_some_and(|eta| eta.start == Rate::Theory));
-        if !gamma && !eta {
+        if !self.asks_theory() {
             return None;
         }
         let plain = self.gamma.shape == Shape::Constant;
@@ -176,8 +183,12 @@ impl Recipe {
             (gamma && !(eta && plain), "step = \"theory\" is Theorem 29: it goes with server_step = \"theory\""),
             (!plain, "theory takes step as one number"),
             (self.theta != Theta::All || self.count().is_none(), "theory knows theta = \"1:K\" with a number of steps"),
-            (self.send == Send::Deltas, "theory speaks of sums of gradients: send = \"gradients\""),
+            (self.send == Send::Deltas, "theory is about sums of gradients: send = \"gradients\""),
             (gamma && self.adapt > 0, "adapt takes steps of a given length: give step as a number"),
+            (
+                self.accuracy.is_some() && self.weights != Weights::Uniform,
+                "a step that is learnt counts clients alike: weights = \"uniform\"",
+            ),
             (clients.is_none(), "theory asks every client for its constants, and the population has no end: give the rates as numbers"),
         ];
         cases.into_iter().find_map(|(wrong, why)| wrong.then(|| why.to_owned()))

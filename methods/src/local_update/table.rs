@@ -1,9 +1,9 @@
-//! The family as one table.
+//! The LocalUpdate family as one table.
 
 use super::{Line, LocalUpdateSettings, Preset};
 use crate::{fedavg, fomaml, local_sgd, local_update_decay, lookahead, maml, minibatch_sgd, reptile};
 
-/// Name → what the member fixes.
+/// Each method of the family, by name, with what it fixes.
 pub const TABLE: &[(&str, Line)] = &[
     row::<LocalUpdateSettings>(),
     row::<minibatch_sgd::MinibatchSgdSettings>(),

@@ -1,4 +1,4 @@
-//! What local training and steps of one's own buy, by theory: gradient descent, FLIX, Scaffnew and Scafflix on the
+//! What theory expects of local training and of individual steps: gradient descent, FLIX, Scaffnew and Scafflix on the
 //! constants of one problem.
 //!
 //! Gradient descent on F falls by 1 − μ/L a round (FLIX Theorem 2). Scaffnew and Scafflix fall by 1 − 1/κ an iteration
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::budget::steps_enough;
 
-/// The methods on one problem.
+/// What theory expects of each method on one problem.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outlook {
     /// max Lᵢ/μᵢ

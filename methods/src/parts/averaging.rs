@@ -1,11 +1,11 @@
-//! The server of FedAvg and its kin: hand out a model, average what comes back.
+//! The server of FedAvg and related methods: hand out a model, average what comes back.
 
 use motet_core::{Abort, Addend, Algorithm, Cohort, Misfit, ModelShape, Round, Vector, message};
 
 use super::Weights;
 
 message! {
-    /// Server to client: work on this.
+    /// Server to client: train from this model.
     pub struct Train {
         /// The shared model.
         pub x: Vector,
@@ -13,7 +13,7 @@ message! {
 }
 
 message! {
-    /// Client to server: what became of it.
+    /// Client to server: the trained model.
     pub struct Trained {
         /// The client's copy of the shared model, after its work.
         pub y: Vector,

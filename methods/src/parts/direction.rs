@@ -47,7 +47,7 @@ pub struct Walk {
 }
 
 impl Direction {
-    /// Nothing at all?
+    /// Are local steps plain?
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }

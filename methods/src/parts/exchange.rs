@@ -135,7 +135,10 @@ pub fn introduce<A: Algorithm<Ask = Ask, Reply = Reply>>(
         }
     })?;
     if unknown {
-        return Err(Abort::Unsuited("the model does not know its smoothness: give step as a number and another start".into()));
+        return Err(Abort::Unsuited(
+            "theory needs the smoothness of the model, which is not known: give step as a number, and a start other than \"one-shot\""
+                .into(),
+        ));
     }
     if one_shot {
         *x = average.finish();

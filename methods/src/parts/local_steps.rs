@@ -24,9 +24,11 @@ pub const MOST_STEPS: u64 = 100_000;
 /// The most passes over the examples in one round.
 pub const MOST_EPOCHS: u64 = 10_000;
 
-/// Refuses a coin after each step that lets a round go on for longer than that: 1/p steps, on average.
+/// Refuses a coin with which a round would have more than [`MOST_STEPS`] steps on average, which is 1/p.
 pub fn coin_suits(p: Rate<Probability>) -> Result<(), Unsuitable> {
-    let rare = |p: f64| format!("p = {p:e} means {:e} steps in a round: at least {:e}", 1.0 / p, 1.0 / MOST_STEPS as f64);
+    let rare = |p: f64| {
+        format!("p = {p:e} means about {:e} steps in a round, which is too many: p must be at least {:e}", 1.0 / p, 1.0 / MOST_STEPS as f64)
+    };
     match p {
         Rate::Given(p) => Unsuitable::when(*p * (MOST_STEPS as f64) < 1.0, rare(*p)),
         Rate::Theory => Ok(()),
@@ -41,7 +43,7 @@ impl Default for Amount {
 }
 
 impl Amount {
-    /// One pass: the default of FedAvg and its kin.
+    /// One pass over the examples: the default of FedAvg and related methods.
     pub fn one_epoch() -> Self {
         Amount::Epochs(NonZeroU32::MIN)
     }

@@ -107,7 +107,7 @@ impl Mirror {
     }
 }
 
-/// One target's weights on their way.
+/// The search for one target's weights, between two questions.
 #[derive(Clone, Debug)]
 pub struct Search<'a> {
     mirror: &'a Mirror,
@@ -122,7 +122,7 @@ pub struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The weights so far.
+    /// The weights found so far.
     pub fn weights(&self) -> &Simplex {
         &self.w
     }

@@ -1,6 +1,6 @@
 //! The client's half of F(x) = 1/n Σ fᵢ(αᵢ x + (1 − αᵢ) xᵢ*).
 
-use motet_core::{Algorithm, ClientId, Cohort, Fraction, PerClient, Round, Site, Unsuitable, Vector};
+use motet_core::{Algorithm, ClientId, Cohort, Fraction, PerClient, Round, Rows, Site, Unsuitable, Vector};
 
 use super::{Solve, Start, alpha_suits};
 
@@ -42,12 +42,10 @@ impl Mixture<'_> {
     /// ∇Fᵢ(x) = αᵢ ∇fᵢ(Tᵢ(x))
     pub fn gradient(&self, x: &Vector, site: &mut Site<'_>) -> Vector {
         let alpha = self.share(site.id);
-        let mut g = if alpha == 1.0 {
-            site.train.gradient(x)
-        } else {
-            let anchor = self.solve.optimum(site);
-            site.train.gradient(&Vector::mix(alpha, x, &anchor))
-        };
+        let anchor = (alpha < 1.0).then(|| self.solve.optimum(site));
+        let at = anchor.map_or_else(|| x.clone(), |anchor| Vector::mix(alpha, x, &anchor));
+        let mut g = at.zeros_like();
+        site.train.train_into(&at, Rows::All, site.buffers, &mut g);
         g.scale(alpha);
         g
     }

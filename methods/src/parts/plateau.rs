@@ -25,7 +25,7 @@ pub struct Decay {
     pub server_factor: Fraction,
     /// No rate falls below this.
     pub least: NonNegative,
-    /// Whose rule.
+    /// Which rule: that of the paper or of the released code.
     pub machine: Machine,
 }
 

@@ -173,7 +173,8 @@ impl Places {
         };
         let (mut y, mut g, mut sum) = (x.clone(), x.zeros_like(), x.zeros_like());
         for _ in 0..count {
-            site.train.gradient_into(&y, self.train.next(batch, samples, &mut site.rng), &mut g);
+            let rows = self.train.next(batch, samples, &mut site.rng);
+            site.train.train_into(&y, rows, site.buffers, &mut g);
             sum.axpy(1.0, &g);
             y.axpy(-step, &g);
         }
@@ -226,7 +227,7 @@ pub(crate) fn even(constants: Constants) -> Option<f64> {
     constants.smoothness.filter(|_| constants.smoothness == constants.convexity)
 }
 
-/// What a server does with a client that cannot judge.
+/// The error for a target that has no data to judge by.
 pub fn unable(client: u32) -> Abort {
     Abort::Unsuited(format!(
         "client {client} has no validation data to judge by: give the problem a hold-out, or validation = \"training\" to the method"

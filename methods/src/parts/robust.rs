@@ -1,9 +1,9 @@
-//! Averages that bear some liars.
+//! Averages that withstand some clients that lie.
 
 use motet_core::{Mean, Unsuitable, Vector};
 use serde::{Deserialize, Serialize};
 
-/// One vector for many.
+/// How many vectors become one: a mean, or something more robust.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Aggregator {

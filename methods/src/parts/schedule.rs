@@ -63,7 +63,7 @@ impl<T: Copy> Schedule<T> {
         }
     }
 
-    /// Is it whole?
+    /// Is everything given that this schedule needs?
     pub fn suits(&self) -> Result<(), Unsuitable> {
         let lost = self.shape == Shape::Inverse { after: None } && self.given().is_some();
         Unsuitable::when(lost, "an inverse schedule that starts from a number needs after = b as well")

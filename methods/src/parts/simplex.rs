@@ -56,7 +56,7 @@ impl Simplex {
         *self = Self::from_weights(&mixed);
     }
 
-    /// Takes the weight of those who lied; they can earn it again.
+    /// Sets the weights of some clients to almost nothing; they can grow again.
     pub fn banish(&mut self, who: &[ClientId]) {
         if !who.is_empty() {
             who.iter().for_each(|id| self.logs[id.0 as usize] = f64::NEG_INFINITY);

@@ -201,7 +201,7 @@ impl Solve {
     }
 
     /// x ← x − γ ∇f(x). An iteration computes the gradient, steps, and then stops if it was small: the
-    /// last step is counted, as in the released code (ALGORITHMS 1).
+    /// last step is counted, as in the released code.
     fn descend(&self, f: &mut Meter<'_>, mut x: Vector, step: f64, watch: &mut Watch<'_, '_>) -> Solved {
         let mut g = x.zeros_like();
         let (mut taken, mut norm) = (0, f64::INFINITY);

@@ -33,7 +33,7 @@ impl Weighed {
         self.x = gradients.step(&self.x, -step, &v.weights());
     }
 
-    /// The same, and keeps v as the weights of those who sent a gradient; the others keep theirs.
+    /// Like [`walk`](Self::walk), and keeps v as the weights of those who sent a gradient; the others keep theirs.
     pub fn step(&mut self, step: f64, gradients: &Gradients, v: &Simplex) {
         self.walk(step, gradients, v);
         self.w.put_back(&gradients.places(), v);
@@ -121,5 +121,5 @@ pub fn target_suits(parameter: &'static str, client: u32, clients: Option<u32>) 
     }
 }
 
-/// What a method that weighs clients says of a population without end.
+/// Why a method that weighs clients refuses a population without end.
 pub const NOBODY_TO_WEIGH: &str = "a population without end has no clients to weigh";

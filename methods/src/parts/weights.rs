@@ -3,7 +3,7 @@
 use motet_core::{Sampling, SparseMean, Sum, Unsuitable};
 use serde::{Deserialize, Serialize};
 
-/// What a client's vector weighs.
+/// The weight of a client's vector in a mean.
 ///
 /// "uniform" estimates 1/n Σ vᵢ, and is right on average over the draws of every sampling. "examples" is Σ mᵢ vᵢ / Σ mᵢ over those
 /// who answered, the ratio of FedAvg: right where everyone is asked, and near it where chances are equal.

@@ -1,4 +1,4 @@
-//! What tells Scafflix, i-Scaffnew and Scaffnew apart.
+//! What differs between Scafflix, i-Scaffnew and Scaffnew.
 
 use std::fmt::Debug;
 
@@ -12,7 +12,7 @@ use crate::registry::{Card, Reads};
 /// What the three read of replies.
 pub(crate) const READS: Reads = Reads::BySetting("sums, but for the local optima of start = \"one-shot\" and what a compressor sends");
 
-/// What tells the three methods apart.
+/// What differs between Scafflix, i-Scaffnew and Scaffnew.
 pub trait Kind: motet_core::Documented + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Its card.
     const CARD: Card;
@@ -27,7 +27,7 @@ pub trait Kind: motet_core::Documented + Clone + Debug + Serialize + Deserialize
 /// Scafflix's own parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 pub struct Personal {
-    /// αᵢ: share of the common model in each client's own, a number, or { per_client = [...] }.
+    /// αᵢ: share of the shared model in what each client deploys, from 0 to 1: a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
     /// "paper" (default), or "author": the released convex code's step αᵢ²/Lα, plain mean and p = 1/sqrt(mean L/mean mu).
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! What Scafflix and its kin send and keep.
+//! What Scafflix, i-Scaffnew and Scaffnew send and keep.
 
 use motet_core::{ClientId, Misfit, ModelShape, Vector, message, wire};
 

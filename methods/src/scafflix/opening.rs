@@ -5,8 +5,8 @@ use motet_core::{Abort, Cohort, Mean, Rate, Round};
 use super::{Ask, Kind, Met, Reply, ScafflixFamily, Server, settings};
 use crate::parts::Start;
 
-const SMOOTHNESS: &str = "the model does not know its smoothness";
-const CONVEXITY: &str = "the model does not know that it is strongly convex";
+const SMOOTHNESS: &str = "theory needs the smoothness of the model, which is not known";
+const CONVEXITY: &str = "theory needs a model that is known to be strongly convex";
 
 fn unsuited(lack: &str, advice: &str) -> Abort {
     Abort::Unsuited(format!("{lack}: {advice}"))

@@ -1,4 +1,4 @@
-//! The settings of Scafflix and its kin, and what theory makes of a problem's constants.
+//! The settings of Scafflix, i-Scaffnew and Scaffnew, and what theory makes of a problem's constants.
 
 use motet_core::{ClientId, Constants, NonNegative, PerClient, Positive, Probability, Rate, Unsuitable};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub(super) fn whole() -> PerClient<Probability> {
     PerClient::Same(Probability::new(1.0).expect("1 is a probability"))
 }
 
-/// Whose steps and p.
+/// Which steps and p: those of the paper or of the released code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
@@ -28,7 +28,7 @@ pub enum Setting {
     Author,
 }
 
-/// How the steps of clients hang together.
+/// Whether each client has a step of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steps {
     /// Each has its own, 1/Aᵢ.

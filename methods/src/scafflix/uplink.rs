@@ -90,7 +90,8 @@ impl<K: Kind> ScafflixFamily<K> {
     /// Does the compressor go with the other settings and the number of clients?
     pub(super) fn compressor_suits(&self, clients: Option<u32>) -> Result<(), Unsuitable> {
         let Some(compressors) = &self.compressor else { return Ok(()) };
-        let forgets = "a compressor needs control variates that are kept, or its noise never ends: variant = \"tracked\"";
+        let forgets =
+            "with a compressor control variates must be kept from round to round, or its noise never dies out: variant = \"tracked\"";
         Unsuitable::when(self.sampling.variant == Variant::Author, forgets)?;
         compressors.suits(clients, false)
     }

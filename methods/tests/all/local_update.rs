@@ -242,6 +242,21 @@ fn held_examples_are_for_the_last_gradient_alone_and_adaptation_takes_the_same_s
 }
 
 #[test]
+fn held_examples_are_drawn_once_for_a_run_and_anew_for_another_seed() {
+    let lab = Lab::new(lrs(1, 10, 3));
+    // Steps too short to move x: q is the gradient of the held rows at zero, in every round.
+    let method: LocalUpdate = method(json!({ "gamma": 0.0, "theta": "K", "steps": 2, "eta": 1e-14, "hold": 0.2 }));
+    let norms = |seed: u64| -> Vec<f64> {
+        lab.run(&method, lab.zeros(), &Plan::new(4, Seed(seed))).0[1..].iter().map(|row| row.notes["q_norm"]).collect()
+    };
+    let of_seeds: Vec<Vec<f64>> = (0..8).map(norms).collect();
+    for of_rounds in &of_seeds {
+        assert!(of_rounds.iter().all(|q| (q - of_rounds[0]).abs() < 1e-9), "{of_rounds:?}");
+    }
+    assert!(of_seeds.iter().any(|other| (other[0] - of_seeds[0][0]).abs() > 1e-3), "{of_seeds:?}");
+}
+
+#[test]
 fn every_way_to_draw_batches_is_right_on_average() {
     let lab = Lab::new(lrs(1, 5, 3));
     let whole = update::<LocalUpdate>(&lab, json!({ "gamma": 0, "eta": 1, "steps": 1 }), &lab.zeros());

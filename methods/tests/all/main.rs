@@ -41,4 +41,6 @@ mod scafflix_compressed;
 mod scafflix_noise;
 mod scaffold;
 mod schedule;
+mod shares;
 mod solve;
+mod spreads;

@@ -46,7 +46,7 @@ pub(crate) fn run<A: Study + Clone>(method: &A, problem: &Problem, plan: &Plan, 
     let host = Host::new(Arc::clone(&method), Arc::clone(&problem.population), store, Arc::<Memo>::default(), plan.seed);
     let mut sink = Noted::default();
     let mut fleet = Byzantine::new(Inline::new(host), liars, plan.seed);
-    let trained = train(&*method, problem.start.clone(), plan, &mut fleet, &mut sink).unwrap();
+    let trained = train(&*method, problem.start().into_owned(), plan, &mut fleet, &mut sink).unwrap();
     (sink, trained)
 }
 

@@ -1,6 +1,6 @@
 //! Server optimisers against the specification's iterates.
 
-use motet_core::{Mean, Precision, Reader, RowUpdate, SparseMean, Update, Vector, Wire};
+use motet_core::{Mean, Precision, Reader, RowUpdate, Seed, SparseMean, Update, Vector, Wire};
 use motet_methods::parts::{Momenta, Optimiser};
 use serde_json::json;
 
@@ -198,4 +198,46 @@ fn a_row_named_once_goes_on_while_its_momentum_lasts() {
     let ((papers, m), (lazy, _)) = (walk(json!({})), walk(json!({ "lazy": true })));
     assert!((papers - 1.0).abs() < 1e-3 && (lazy - 0.1).abs() < 1e-4, "{papers} {lazy}");
     assert_eq!(m, 0.0, "what has faded is gone");
+}
+
+/// Twenty rows, of which few are named in a round and some are left alone for hundreds: x of the sparse way and of the dense one.
+fn apart_by_rows(text: &str, precision: Precision) -> f64 {
+    const ROWS: u32 = 20;
+    let (optimiser, mut rng): (Optimiser, _) = (serde_json::from_str(text).unwrap(), Seed(7).server(1, 0));
+    let start = Vector::zeros(2 * ROWS as usize, precision);
+    let ((mut x, mut state), mut plain) = ((start.clone(), Momenta::default()), (start, Momenta::default()));
+    let mut apart = 0.0f64;
+    for round in 0..1200 {
+        // Row r has a chance of 2^-(r + 1)/2, and nothing is named in rounds 300 to 900 but row 0.
+        let named: Vec<u32> = (0..ROWS)
+            .filter(|&row| rng.unit() < 0.5f64.powf(f64::from(row + 1) / 2.0) && (row == 0 || !(300..900).contains(&round)))
+            .collect();
+        let q: Vec<f64> = (0..2 * named.len()).map(|_| rng.normal()).collect();
+        let q = if precision == Precision::F64 { q.into() } else { q.iter().map(|q| *q as f32).collect::<Vec<_>>().into() };
+        let rows = Update::Rows(RowUpdate::new(2 * ROWS as usize, named, q));
+        let mean = |q: &Update| {
+            let mut mean = Mean::like(&x);
+            mean.add_update(1.0, q);
+            mean.average()
+        };
+        let (sparse, dense) = (mean(&rows), mean(&Update::Dense(rows.clone().into_dense(precision))));
+        assert!(optimiser.apply(&mut x, &sparse, 0.1, &mut state) && optimiser.apply(&mut plain.0, &dense, 0.1, &mut plain.1), "{text}");
+        let largest = plain.0.to_f64().iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+        apart = x.to_f64().iter().zip(plain.0.to_f64()).fold(apart, |most, (a, b)| most.max((a - b).abs() / largest));
+    }
+    apart
+}
+
+#[test]
+fn rows_left_alone_for_hundreds_of_rounds_are_where_the_dense_optimiser_has_them() {
+    for text in EVERY {
+        for precision in [Precision::F64, Precision::F32] {
+            let apart = apart_by_rows(text, precision);
+            assert!(apart <= 1e-6, "{text} {precision:?}: {apart:e}");
+        }
+        let lazy = text.replace('}', r#","lazy":true}"#);
+        if serde_json::from_str::<Optimiser>(&lazy).is_ok() {
+            assert!(apart_by_rows(&lazy, Precision::F64) > 1e-3, "{text}: the lazy way is another one");
+        }
+    }
 }

@@ -22,7 +22,7 @@ fn host<M: Method>(problem: &Problem, method: &Arc<M>, seed: Seed) -> Host<M> {
 
 fn run<M: Method>(problem: &Problem, method: &Arc<M>, plan: &Plan, fleet: &mut dyn Fleet<M>) -> (Vec<Row>, Trained<M>) {
     let mut rows = vec![];
-    let trained = train(&**method, problem.start.clone(), plan, fleet, &mut rows).unwrap();
+    let trained = train(&**method, problem.start().into_owned(), plan, fleet, &mut rows).unwrap();
     assert_eq!(trained.outcome, Outcome::Finished);
     (rows, trained)
 }
@@ -83,6 +83,6 @@ fn asking_everyone_of_a_population_without_end_is_refused_in_words() {
     let method = Arc::new(all);
     let plan = Plan::new(3, Seed(1));
     let trained =
-        train(&*method, problem.start.clone(), &plan, &mut Inline::new(host(&problem, &method, Seed(1))), &mut Vec::new()).unwrap();
+        train(&*method, problem.start().into_owned(), &plan, &mut Inline::new(host(&problem, &method, Seed(1))), &mut Vec::new()).unwrap();
     assert!(trained.outcome.to_string().contains("no end"), "{}", trained.outcome);
 }

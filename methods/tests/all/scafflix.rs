@@ -171,6 +171,11 @@ fn settings() -> Vec<Value> {
         falling(1.1),
         json!({ "batch": 2, "target": { "eps": 0.02, "online": true } }),
         json!({ "batch": 1, "target": { "eps": 0.02, "online": true }, "sampling": { "clients": 3 } }),
+        json!({ "h0": "projected-gradients", "start": "one-shot", "step": 1.2, "p": 0.5, "sampling": { "clients": 3 } }),
+        json!({ "compressor": { "kind": "natural" }, "sampling": { "bernoulli": 0.7 }, "h0": "projected-gradients", "batch": 3 }),
+        json!({ "compressor": { "kind": "bernoulli", "q": 0.5 }, "sampling": { "passes": 2 }, "pace": { "per_client": [1, 0.2, 0.5, 0.1] } }),
+        json!({ "batch": 2, "target": { "eps": 0.02, "online": true }, "pace": 0.4, "coin": { "every": 7 } }),
+        json!({ "setting": "author", "sampling": { "clients": 3 }, "pace": 0.5 }),
     ];
     let mut some = falling(1.1);
     some["sampling"] = json!({ "clients": 3 });
@@ -228,6 +233,25 @@ fn devices_that_come_and_go_end_at_the_optimum_in_every_variant() {
         // The authors' variant forgets, and ends in a noisy place.
         let author = error(json!({ "sampling": { "clients": 4, "variant": "author" } }), 150);
         assert!((1e-6..1.0).contains(&author), "{author:e}");
+    }
+}
+
+/// The case of the issue that found Scafflix to fail in its first round.
+#[test]
+fn ten_of_forty_are_drawn_from_those_who_are_there_in_every_variant() {
+    let lab = Lab::new(lrs(40, 6, 3));
+    let (alpha, devices) = (vec![0.5; 40], serde_json::from_str(r#"{"available":0.5}"#).unwrap());
+    let target = Target::new(&lab, &alpha);
+    for (more, count) in [
+        (json!({ "sampling": { "clients": 10 } }), 400),
+        (json!({ "sampling": { "clients": 10 }, "compressor": { "kind": "rand-k", "k": 1 } }), 800),
+        (json!({ "sampling": { "passes": 10 }, "pace": 0.3 }), 400),
+        (json!({ "sampling": { "bernoulli": 0.25 } }), 400),
+    ] {
+        let end = Setup { devices: Some(devices), ..Setup::new(&lab, 1) }.run(&scafflix(&alpha, more.clone()), &rounds(count));
+        assert_eq!((end.trained.outcome, end.trained.rounds), (Outcome::Finished, count), "{more}");
+        let apart = end.x.distance2(&target.x);
+        assert!(apart < 1e-12, "{more}: {apart:e}");
     }
 }
 
@@ -440,6 +464,8 @@ fn senseless_settings_are_refused() {
     assert!(refused(json!({ "participation": { "clients": 5 } })).unwrap().contains("the problem has 4"));
     assert!(refused(json!({ "sampling": { "importance": { "clients": 2, "q": [1, 1, 1, 1] } } })).unwrap().contains("equally probable"));
     assert!(refused(json!({ "pace": { "per_client": [1, 1] } })).unwrap().contains("pace lists 2"));
+    let forgets = json!({ "sampling": { "clients": 2, "variant": "author" }, "h0": "projected-gradients" });
+    assert!(refused(forgets).unwrap().contains("leave h0 out"));
     let misread =
         |sampling: Value| serde_json::from_value::<Scafflix>(json!({ "alpha": 1, "sampling": sampling })).unwrap_err().to_string();
     assert!(misread(json!({ "clients": 2, "varient": "author" })).contains("varient"));

@@ -240,7 +240,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// A source as an experiment file has it, in one line.
 pub(super) fn table_of(source: &Source) -> String {
-    let value = serde_json::to_value(source).unwrap_or_default();
+    let value = serde_json::to_value(source).expect("a source has text keys, as it was read with");
     let written = |value: &Value| toml::Value::try_from(value).map_or_else(|_| quoted(&value.to_string()), |value| value.to_string());
     // A default need not be written.
     let dull = |(name, value): &(&String, &Value)| {

@@ -99,7 +99,8 @@ impl Field {
         for (way, about) in WAYS.iter().enumerate() {
             let dear = self.candidates.iter().filter(|c| c.way == way && c.sent > budget as f64).map(|c| c.sent).fold(0.0, f64::max);
             if dear > 0.0 {
-                self.notes.push(format!("{} is out: a client would send {dear:.0} bytes, and the budget is {budget}", about.name));
+                self.notes
+                    .push(format!("{} is left out: a client would send {dear:.0} bytes, more than the budget of {budget}", about.name));
             }
         }
         self.candidates.iter_mut().filter(|c| c.sent > budget as f64).for_each(|c| c.scores.clear());
@@ -240,6 +241,15 @@ pub(super) fn weigh(draft: &Draft, splits: &[Split], budget: Option<u64>) -> Res
     if draws < 2 {
         notes.push("there was time for one split only, which cannot tell what chance does: give more time with --minutes".into());
     }
+    let doubtful: Vec<&str> = joining.clients.iter().filter(|found| found.is_one_of_many()).map(|found| found.client.as_str()).collect();
+    if !doubtful.is_empty() {
+        notes.push(format!(
+            "{}: the interval excludes zero by itself, but {} clients are asked at once, and some of so many intervals do so by chance; beyond \
+             chance it is not shown (Benjamini and Hochberg)",
+            doubtful.join(", "),
+            joining.clients.len()
+        ));
+    }
     let advice = Advice { clients, experiment: String::new(), splits: draws, federation, notes, records: Records::default(), verdict };
     Ok((advice, field))
 }
@@ -298,6 +308,9 @@ impl Field {
         let design = Design::Resplit { test_per_train: TEST / (1.0 - TEST), same_clients: true };
         let expected = |name: &str, values: Vec<f64>| {
             let Estimate { mean, interval, .. } = Estimate::over_draws(&values, design);
+            // Student's interval knows no bounds; errors and shares have some.
+            let most = if name == "rmse" { f64::INFINITY } else { 1.0 };
+            let interval = interval.map(|ends| ends.map(|end| end.clamp(0.0, most)));
             crate::bundle::Expected { metric: format!("test.{name}"), mean, interval }
         };
         let mut all = vec![expected(metric, scores.iter().map(|m| m.test).collect())];
@@ -337,6 +350,11 @@ fn why(advice: &str, found: &verdict::ClientVerdict, offer: &str, draft: &Draft,
             format!(
                 "The difference is too small to matter, less than {}: {numbers}. It deploys its own model.",
                 difference(found.gain.least)
+            )
+        }
+        _ if found.is_one_of_many() => {
+            format!(
+                "Not shown: {numbers}. By itself the interval excludes zero, but of many clients who are asked at once some do so by chance. It deploys its own model, which needs nobody."
             )
         }
         _ => format!("No clear difference: {numbers}. It deploys its own model, which needs nobody."),

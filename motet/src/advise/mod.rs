@@ -58,7 +58,7 @@ pub enum Data {
     Given(OwnData),
 }
 
-/// A question: should they join?
+/// Finds out which clients should join: the builder behind `motet advise`.
 #[derive(Clone, Debug)]
 pub struct Advise {
     data: Data,
@@ -76,7 +76,7 @@ const MOST_SPLITS: usize = 20;
 /// Time that is asked for at most: a week.
 const LONGEST: f64 = 7.0 * 24.0 * 60.0;
 
-/// What was found.
+/// The answer to [`Advise`]: who should join, and why.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
     /// One for each client, in their order.
@@ -87,7 +87,7 @@ pub struct Advice {
     pub splits: usize,
     /// Does it pay for all of them together? The same words as for one client.
     pub federation: Federation,
-    /// What people should know: clients who were left out, ways that cost too much.
+    /// What people should know: clients who were left out, methods that cost too much.
     pub notes: Vec<String>,
     /// The whole computation.
     #[serde(skip)]
@@ -127,11 +127,11 @@ pub struct ClientAdvice {
     pub metric: String,
     /// The folder of its model, where one was written.
     pub bundle: Option<PathBuf>,
-    /// The way in words.
+    /// The method that it deploys, in words.
     pub way: String,
     /// The method's parameters.
     pub params: Map<String, Value>,
-    /// The way that it would take most often if it joined.
+    /// The method that it would choose most often if it joined.
     pub offer: String,
     /// The gain drawn towards that of all clients, with its interval, where there are clients enough.
     pub pooled: Option<(f64, [f64; 2])>,
@@ -151,7 +151,7 @@ pub struct ClientAdvice {
     pub why: String,
 }
 
-/// Somebody who counts.
+/// A client whose data count for another's model.
 #[derive(Clone, Debug, Serialize)]
 pub struct Partner {
     /// Its name.
@@ -176,13 +176,13 @@ impl Advise {
         Ok(self)
     }
 
-    /// How many bytes a client may send; ways that need more are out.
+    /// How many bytes a client may send; methods that need more are left out.
     #[must_use]
     pub fn budget(self, bytes: u64) -> Self {
         Self { budget: Some(bytes), ..self }
     }
 
-    /// The share of the own model's error that a difference must reach to count, from 0 to 1; 0.01 if it is not said.
+    /// The share of the own model's error that a difference must reach to count, from 0 to 1; 0.01 by default.
     pub fn worth(self, share: f64) -> Result<Self, Error> {
         let worth = Worth::new(share).ok_or_else(|| Error::Unknown(format!("worth = {share}: must be from 0 to 1")))?;
         Ok(Self { worth, ..self })
@@ -206,12 +206,12 @@ impl Advise {
         Self { out: Some(folder), ..self }
     }
 
-    /// Finds out.
+    /// Finds the answer.
     pub fn run(&self) -> Result<Advice, Error> {
         self.run_observed(&Unobserved)
     }
 
-    /// The same, watched by an observer, who can also stop it.
+    /// Finds the answer, watched by an observer, who can also stop it.
     pub fn run_observed(&self, observer: &(dyn Observer + Sync)) -> Result<Advice, Error> {
         let begun = Instant::now();
         if let Some(folder) = self.out.as_deref().filter(|folder| std::fs::read_dir(folder).is_ok_and(|mut all| all.next().is_some())) {
@@ -225,7 +225,7 @@ impl Advise {
         advice.experiment = draft.document(&splits.iter().map(|split| split.seed).collect::<Vec<_>>())?.text;
         if let Some(folder) = &self.out {
             let models = refit::refit(&draft, &data, &advice, &field, self.threads)?;
-            out::write(folder, &draft, &splits, &mut advice, models, &self.data)?;
+            out::write(folder, &draft, &splits, &mut advice, models, &self.data, begun + self.time)?;
         }
         Ok(advice)
     }

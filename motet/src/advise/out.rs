@@ -11,6 +11,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 use motet_records::{Records, Summary, slug};
 use motet_report::{AdviceLine, AdvicePage, cautions, render, verdict};
@@ -25,6 +26,7 @@ use crate::config::{Document, Experiment};
 use crate::error::Error;
 use crate::recorders::{Folder, Recorder};
 
+/// Writes the answer and what it rests on; the report of all splits only if it can be drawn `by` this moment.
 pub(super) fn write(
     folder: &Path,
     draft: &Draft,
@@ -32,6 +34,7 @@ pub(super) fn write(
     advice: &mut Advice,
     models: Vec<Refitted>,
     data: &Data,
+    by: Instant,
 ) -> Result<(), Error> {
     let unwritten = |source| Error::Write { path: folder.to_path_buf(), source };
     fs::create_dir_all(folder).map_err(unwritten)?;
@@ -41,10 +44,15 @@ pub(super) fn write(
     motet_files::replace(&path, document.text.as_bytes()).map_err(unwritten)?;
     advice.experiment = path.display().to_string();
     bundles(folder, advice, models)?;
-    record(&folder.join("experiment"), document, &advice.records)?;
-    let text = serde_json::to_string_pretty(&json!({ "advice": &*advice, "verdict": advice.verdict })).unwrap_or_default();
+    let experiment = folder.join("experiment");
+    let drawn = record(&experiment, document, &advice.records, by)?;
+    if !drawn {
+        advice.notes.push(format!("there was no time to draw the report of the splits: motet report {} draws it", experiment.display()));
+    }
+    let text = serde_json::to_string_pretty(&json!({ "advice": &*advice, "verdict": advice.verdict }));
+    let text = text.expect("an advice has text keys");
     motet_files::replace(&folder.join("advice.json"), (text + "\n").as_bytes()).map_err(unwritten)?;
-    motet_files::replace(&folder.join("advice.html"), page(advice, data).as_bytes()).map_err(unwritten)
+    motet_files::replace(&folder.join("advice.html"), page(advice, data, drawn).as_bytes()).map_err(unwritten)
 }
 
 /// One folder for each client, named after it.
@@ -111,8 +119,10 @@ pub(super) fn together(draft: &Draft, splits: &[Split]) -> Result<Records, Error
     Ok(all)
 }
 
-/// Writes records as an experiment would have, and draws the report.
-fn record(folder: &Path, document: Document, records: &Records) -> Result<(), Error> {
+/// Writes records as an experiment would have, and draws the report if there is time for it: it takes about as long as writing the
+/// records does, and twice that is kept.
+fn record(folder: &Path, document: Document, records: &Records, by: Instant) -> Result<bool, Error> {
+    let begun = Instant::now();
     let mut to = Folder::create(folder, false, &document)?;
     let unwritten = |source| Error::Write { path: folder.to_path_buf(), source };
     to.begin(&records.manifest)?;
@@ -123,14 +133,17 @@ fn record(folder: &Path, document: Document, records: &Records) -> Result<(), Er
     if let Some(summary) = &records.summary {
         to.summary(summary)?;
     }
-    render(&[(records.manifest.experiment.clone(), records.clone())], folder).map_err(|e| Error::Report(e.to_string()))?;
+    let drawn = Instant::now() + begun.elapsed().mul_f64(2.0) < by;
+    if drawn {
+        render(&[(records.manifest.experiment.clone(), records.clone())], folder).map_err(|e| Error::Report(e.to_string()))?;
+    }
     to.end()?;
     to.workplace().clear();
-    Ok(())
+    Ok(drawn)
 }
 
 /// The page whose first screen is the answer.
-fn page(advice: &Advice, data: &Data) -> String {
+fn page(advice: &Advice, data: &Data, report: bool) -> String {
     let of = match data {
         Data::Table(table) => table.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         Data::Given(data) => data.name().to_owned(),
@@ -155,6 +168,7 @@ fn page(advice: &Advice, data: &Data) -> String {
         federation: (advice.federation.advice.into(), advice.federation.gain, advice.federation.interval),
         lines: advice.clients.iter().map(line).collect(),
         notes: advice.notes.clone(),
+        report,
     }
     .html()
 }

@@ -41,6 +41,7 @@ pub(super) fn refit(draft: &Draft, data: &Held, advice: &Advice, field: &Field, 
         let records = simulation.run(&mut InMemory::new())?;
         let config = &simulation.experiment().problems[0].config;
         let passport = Passport::of(config, &simulation.problems()[0].problem);
+        let passport = passport.map_err(|source| Error::Problem { file: "motet advise".into(), source })?;
         let (Some(passport), Some(models)) = (passport, records.models.first()) else {
             return Err(Error::Unknown(format!("{} left no models", way.name)));
         };
@@ -77,7 +78,7 @@ fn card(draft: &Draft, advice: &Advice, field: &Field, client: usize, passport: 
         motet: env!("CARGO_PKG_VERSION").into(),
         target: passport.target.clone(),
         classes: passport.class_names.clone(),
-        model: serde_json::to_value(&passport.model).unwrap_or_default(),
+        model: serde_json::to_value(&passport.model).expect("a model has text keys, as it was read with"),
         features: features(passport),
         chosen: Chosen {
             advice: answer.advice.into(),

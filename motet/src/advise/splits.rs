@@ -33,34 +33,45 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// When evidence is cut, where the longest split took so long: training on all rows and writing come after it. Each method is trained
-    /// once more on all rows instead of 60 % of them, without trials, and the records of all splits are written: twice a split covers
-    /// it, with half a split for a machine that gets busier. While no split is known, a quarter of the time is kept.
-    fn cut(&self, longest: Duration) -> Instant {
-        let kept = if longest.is_zero() { self.time / 4 } else { longest.mul_f64(2.5).min(self.time.mul_f64(0.75)) };
+    /// When evidence is cut, with so many splits of which the longest took so long: training on all rows and writing come after it.
+    /// Each method is trained once more on all rows instead of 60 % of them, without trials: twice a split covers it, with half a
+    /// split for a machine that gets busier. The records of a split are written in less than a sixth of the time that the split took,
+    /// even if it is a short one. While no split is known, a quarter of the time is kept.
+    fn cut(&self, known: Known) -> Instant {
+        let kept = match known {
+            Known { splits: 0, .. } => self.time / 4,
+            Known { splits, longest } => longest.mul_f64(2.5 + splits as f64 / 6.0).min(self.time.mul_f64(0.75)),
+        };
         self.begun + self.time.saturating_sub(kept)
     }
+}
+
+/// What is known of the splits that are done.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    splits: usize,
+    longest: Duration,
 }
 
 /// Makes splits; those that are not done in time are left out. What a split gives does not depend on how many there are or on
 /// threads: each runs on a thread of its own.
 pub(super) fn make(draft: &Draft, data: &Held, pace: &Pace, observer: &(dyn Observer + Sync)) -> Result<Vec<Split>, Error> {
     let (next, made, failed) = (AtomicUsize::new(0), Mutex::new(vec![]), Mutex::new(None));
-    let longest = Mutex::new(Duration::ZERO);
+    let known = Mutex::new(Known::default());
     let work = || {
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
-            let known = *longest.lock().expect("nobody panics while holding it");
-            let time = Instant::now() + known < pace.cut(known);
+            let so_far = *known.lock().expect("nobody panics while holding it");
+            let time = Instant::now() + so_far.longest < pace.cut(so_far);
             if place >= pace.most || !time || observer.stop() || failed.lock().expect("nobody panics while holding it").is_some() {
                 return;
             }
             let begun = Instant::now();
-            let watch = UntilCut { observer, pace, longest: &longest };
+            let watch = UntilCut { observer, pace, known: &known };
             match one(draft, data, place as u64 + 1, &watch) {
                 Ok(split) => {
-                    let mut longest = longest.lock().expect("nobody panics while holding it");
-                    *longest = longest.max(begun.elapsed());
+                    let mut known = known.lock().expect("nobody panics while holding it");
+                    *known = Known { splits: known.splits + 1, longest: known.longest.max(begun.elapsed()) };
                     made.lock().expect("nobody panics while holding it").push(split);
                 }
                 Err(Error::Interrupted { .. }) => return,
@@ -99,15 +110,15 @@ fn one(draft: &Draft, data: &Held, seed: u64, watch: &UntilCut<'_>) -> Result<Sp
 struct UntilCut<'a> {
     observer: &'a (dyn Observer + Sync),
     pace: &'a Pace,
-    longest: &'a Mutex<Duration>,
+    known: &'a Mutex<Known>,
 }
 
 impl Observer for UntilCut<'_> {
     fn notice(&self, _: Event<'_>) {}
 
     fn stop(&self) -> bool {
-        let longest = *self.longest.lock().expect("nobody panics while holding it");
-        Instant::now() > self.pace.cut(longest) || self.observer.stop()
+        let known = *self.known.lock().expect("nobody panics while holding it");
+        Instant::now() > self.pace.cut(known) || self.observer.stop()
     }
 }
 
@@ -119,9 +130,9 @@ mod tests {
     fn evidence_is_cut_early_enough_to_train_again_and_write() {
         let begun = Instant::now();
         let pace = Pace { begun, time: Duration::from_secs(120), most: 20, threads: 2 };
-        let after = |longest: u64| pace.cut(Duration::from_secs(longest)) - begun;
-        assert_eq!([after(0), after(2), after(12)].map(|d| d.as_secs()), [90, 115, 90]);
+        let after = |splits: usize, longest: u64| (pace.cut(Known { splits, longest: Duration::from_secs(longest) }) - begun).as_secs();
+        assert_eq!([after(0, 0), after(6, 2), after(6, 12), after(18, 2)], [90, 113, 78, 109]);
         // Splits that take most of the time leave a quarter of it for evidence: the first is there already.
-        assert_eq!(after(100).as_secs(), 30);
+        assert_eq!(after(1, 100), 30);
     }
 }

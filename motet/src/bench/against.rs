@@ -58,7 +58,7 @@ impl Workload {
         self.rounds_per_turn().is_some()
     }
 
-    /// So many that a turn takes a second or two.
+    /// So many that a turn takes a second or two; of the two small workloads, less than a fifth of one.
     fn rounds_per_turn(self) -> Option<u64> {
         match self {
             Workload::Cnn | Workload::Lstm | Workload::Resnet | Workload::Bert => Some(3),

@@ -84,7 +84,7 @@ fn labelled(
     let mut values = Vec::with_capacity(CLIENTS * examples * first.len());
     values.extend(first);
     (1..CLIENTS * examples).for_each(|_| values.extend(features(&mut rng)));
-    let features = Matrix::Dense(Dense { cols: values.len() / (CLIENTS * examples), values });
+    let features = Matrix::Dense(Dense { cols: values.len() / (CLIENTS * examples), values: values.into() });
     let data = Arc::new(Examples::new(Dataset::new(features, Targets::Classes { labels, classes: CLASSES }))?);
     // One model for all clients, so that they share its workspaces.
     let model = serde_json::from_value::<ModelConfig>(model.clone())?.fitted(data, Seed(1))?;
@@ -102,7 +102,7 @@ pub(super) fn mlp(pool: Arc<Pool>, rounds: u64) -> Result<Timing, Error> {
 fn sine() -> Result<(Arc<dyn Population>, Vector), Box<dyn std::error::Error>> {
     let values: Vec<f64> = (0..50).map(|k| f64::from(k) / 5.0 - 5.0).collect();
     let targets = Targets::Numbers(values.iter().map(|x| x.sin()).collect());
-    let features = Matrix::Dense(Dense { cols: 1, values });
+    let features = Matrix::Dense(Dense { cols: 1, values: values.into() });
     let data = Arc::new(Examples::new(Dataset::new(features, targets))?);
     let model: ModelConfig = serde_json::from_value(json!({"kind": "mlp", "sizes": [40, 40], "activation": "tanh"}))?;
     let start = model.start(&data, Seed(1))?;
@@ -131,8 +131,9 @@ fn time<M: Method>(
     examples: u64,
 ) -> Result<Timing, Error> {
     let config: ProblemConfig = serde_json::from_value(problem.clone()).map_err(|e| odd(&e))?;
-    let Problem { population, start, .. } = Problem::build(&config, Path::new("."), 1).map_err(|e| odd(&e))?;
-    time_rounds::<M>(name, population, start, method, pool, rounds, examples)
+    let problem = Problem::build(&config, Path::new("."), 1).map_err(|e| odd(&e))?;
+    let start = problem.start().into_owned();
+    time_rounds::<M>(name, problem.population, start, method, pool, rounds, examples)
 }
 
 fn time_rounds<M: Method>(

@@ -1,4 +1,4 @@
-//! What local training and steps of one's own would buy on the problems of an experiment.
+//! What theory expects of local training and of individual steps on the problems of an experiment.
 
 use motet_core::ClientId;
 use motet_methods::parts::{Outlook, outlook};

@@ -1,4 +1,4 @@
-//! The budget rule both ways: the rounds a mixture needs, the mixture that rounds afford.
+//! The budget rule in both directions: the rounds that a mixture needs, and the mixture that some rounds can pay for.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -70,7 +70,7 @@ pub(super) fn of(problems: &[Built], methods: &[MethodEntry]) -> Vec<LocalUpdate
     let named: Vec<(u32, f64)> = methods.iter().filter_map(named).collect();
     let quadratic = |(k, built): (usize, &Built)| {
         let ensemble = ensemble(&built.problem.shards)?;
-        Some(theory(k, &ensemble, &built.problem.start.to_f64(), &named))
+        Some(theory(k, &ensemble, &built.problem.start().to_f64(), &named))
     };
     problems.iter().enumerate().filter_map(quadratic).collect()
 }

@@ -5,6 +5,7 @@ mod budget;
 mod local_updates;
 mod preflight;
 mod solves;
+mod spread;
 
 use std::cell::RefCell;
 use std::fmt;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_core::{AfterRound, Direction, Outcome, Plan, Promise, Rhythm, Seed, TrainError, Wire};
+use motet_methods::Reads;
 use motet_methods::parts::budget::steps_enough;
 use motet_records::ProblemCard;
 use motet_runtime::Pool;
@@ -25,10 +27,13 @@ use self::budget::Trade;
 use self::local_updates::LocalUpdates;
 use self::preflight::{Needs, Scales, Seen};
 use self::solves::{Solved, Solves};
+pub use self::spread::Layout;
+use self::spread::{Line, Spread};
 use crate::config::{Experiment, StoreSection};
 use crate::error::Error;
 use crate::estimates::Estimates;
 use crate::method::AnyMethod;
+use crate::network::Network;
 use crate::session::{AnyCheckpointer, AnyRunState, Ended, States};
 use crate::simulate::{Built, Simulation};
 
@@ -47,9 +52,19 @@ struct Estimate {
     rounds_to: Option<[u64; 3]>,
     seconds_per_round: f64,
     bytes_per_round: [u64; 2],
+    replies_per_round: f64,
+    /// Of one message down, and of one up.
+    ask_bytes: f64,
+    reply_bytes: f64,
+    /// Are replies only added up?
+    #[serde(skip)]
+    sums: bool,
     seconds: f64,
     bytes: [u64; 2],
     needs: Needs,
+    /// What a round takes on a cluster, where one is asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spread: Option<(Layout, Spread)>,
     /// Why the trial did not get to its end, if it did not.
     trouble: Option<Trouble>,
 }
@@ -109,6 +124,8 @@ pub struct Check {
 struct Total {
     runs: usize,
     memory_bytes: u64,
+    /// How much of that ranks of one machine hold once.
+    shared_bytes: u64,
     seconds: f64,
 }
 
@@ -117,7 +134,7 @@ impl Check {
     pub fn of(experiment: Experiment, pool: Arc<Pool>) -> Result<Self, Error> {
         let (solves, clock) = (RefCell::new(vec![]), Arc::default());
         let simulation = Simulation::solving_with(experiment, pool, &|problem| {
-            let (of_one, memo) = Solves::new(problem.start.clone(), Arc::clone(&clock));
+            let (of_one, memo) = Solves::new(problem.start().into_owned(), Arc::clone(&clock));
             solves.borrow_mut().push(of_one);
             memo
         })?;
@@ -136,7 +153,11 @@ impl Check {
                 let (rounds, store) = (experiment.run.rounds, experiment.run.store);
                 let trial = Trial { built, pool, label: &card.label, rounds, store };
                 let unsuited = |reason| Error::Unsuited { file: experiment.document.file.clone(), key: entry.key.clone(), reason };
-                let estimated = Estimates::of(entry, built, pool).map_err(unsuited)?;
+                let estimated = match Estimates::of(entry, &entry.estimates, built, pool) {
+                    // What is learnt in rounds needs less than what this shows beside it.
+                    Err(_) if !entry.estimates.beforehand().any() => None,
+                    found => found.map_err(unsuited)?,
+                };
                 let estimate = Estimate { budget, estimated, ..trial.of(&entry.method)? };
                 let is_known = entry.budget.is_none() || budget_is_known[card.problem];
                 methods.push(if is_known { estimate } else { estimate.without_alpha() });
@@ -155,12 +176,23 @@ impl Check {
             estimate: Total {
                 runs: manifest.runs.len(),
                 memory_bytes: simulation.problems().iter().map(|b| b.problem.memory_bytes).sum(),
+                shared_bytes: simulation.problems().iter().map(|b| b.problem.shared_bytes).sum(),
                 seconds,
             },
         })
     }
 
-    /// Will a run fail? Its trial did.
+    /// The same, with what a round takes on many ranks that reach each other so fast.
+    #[must_use]
+    pub fn spread_over(mut self, on: Layout, network: &Network) -> Self {
+        let data = [self.estimate.memory_bytes, self.estimate.shared_bytes];
+        for method in &mut self.methods {
+            method.spread = Some((on, Spread::of(method, data, on, network)));
+        }
+        self
+    }
+
+    /// Did the trial of some run fail, so that the run itself will?
     pub fn fails(&self) -> bool {
         self.methods.iter().any(|e| e.trouble.as_ref().is_some_and(|trouble| trouble.fatal))
     }
@@ -233,7 +265,9 @@ impl Trial<'_> {
             // A trial that fails still took its time.
             let spent = trained.as_ref().map(|t| t.ledger.clone()).unwrap_or_default();
             let [up, down] = [Direction::Up, Direction::Down].map(|direction| spent.total(direction).bytes);
-            Ok::<_, Error>((began.elapsed().as_secs_f64(), up, down, trained, server_bytes))
+            let counts =
+                [true, false].map(|up| spent.entries().iter().filter(|entry| entry.up == up).map(|entry| entry.count).sum::<u64>());
+            Ok::<_, Error>((began.elapsed().as_secs_f64(), up, down, trained, server_bytes, counts))
         };
         // Local solves of methods that ask for all of them at first are made here; what fails here fails again below.
         let _ = run(0)?;
@@ -249,13 +283,14 @@ impl Trial<'_> {
             rounds: self.rounds,
             state_bytes: scales.largest(),
             server_bytes: some.4,
-            model_bytes: problem.start.bytes(),
+            model_bytes: problem.start().bytes(),
             threads: self.pool.threads() as u64,
             store: self.store,
         };
         let needs = some.3.as_ref().map(|trained| Needs::of(&**method, &seen(trained))).unwrap_or_default();
         let seconds_per_round = (some.0 - none.0).max(0.0) / trial.max(1) as f64;
         let bytes_per_round = [some.1 - none.1, some.2 - none.2].map(|bytes| bytes / trial.max(1));
+        let [replies, asks] = [0, 1].map(|way| some.5[way].saturating_sub(none.5[way]) as f64);
         Ok(Estimate {
             label: self.label.to_owned(),
             rounds_to: promise
@@ -267,6 +302,11 @@ impl Trial<'_> {
             estimated: None,
             seconds_per_round,
             bytes_per_round,
+            replies_per_round: replies / trial.max(1) as f64,
+            ask_bytes: some.2.saturating_sub(none.2) as f64 / asks.max(1.0),
+            reply_bytes: some.1.saturating_sub(none.1) as f64 / replies.max(1.0),
+            sums: method.card().reads == Reads::Sums,
+            spread: None,
             seconds: seconds_per_round * self.rounds as f64,
             bytes: bytes_per_round.map(|b| b.saturating_mul(self.rounds)),
             needs,
@@ -279,7 +319,7 @@ impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", toml::to_string(&without_nulls(&self.experiment)).map_err(|_| fmt::Error)?)?;
         for (p, solved) in self.problems.iter().zip(&self.solves) {
-            let clients = if p.clients == 0 { "no end of".to_owned() } else { p.clients.to_string() };
+            let clients = if p.clients == 0 { "endlessly many".to_owned() } else { p.clients.to_string() };
             writeln!(f, "Problem: {}\n  {clients} clients, dimension {}, {} examples", p.about, p.dim, p.examples)?;
             if let (Some([_, l, l_max]), Some([mu_min, mu, _])) = (p.smoothness, p.convexity) {
                 let (mean, worst) = (l / mu, l_max / mu_min);
@@ -290,10 +330,10 @@ impl fmt::Display for Check {
         f.write_str(&acceleration::table(&self.acceleration))?;
         f.write_str(&local_updates::table(&self.local_updates))?;
         for name in &self.cannot_fail {
-            writeln!(f, "Claim \"{name}\" cannot fail: no record that was made up contradicts it, so that it shows nothing")?;
+            writeln!(f, "Claim \"{name}\" shows nothing: it holds for every made-up record that was tried, so it cannot fail")?;
         }
         self.methods.iter().try_for_each(|estimate| write!(f, "{estimate}"))?;
-        let Total { runs, memory_bytes, seconds } = self.estimate;
+        let Total { runs, memory_bytes, seconds, .. } = self.estimate;
         writeln!(f, "Estimate: {runs} runs, {:.1} MB of data, {seconds:.1} s without probes", memory_bytes as f64 / 1e6)
     }
 }
@@ -317,7 +357,8 @@ impl fmt::Display for Estimate {
         }
         let ([up, down], micros) = (self.bytes, 1e6 * self.seconds_per_round);
         writeln!(f, "  cost: {micros:.1} us a round, {:.2} s in all; {up} bytes up, {down} bytes down", self.seconds)?;
-        f.write_str(&self.needs.line())
+        f.write_str(&self.needs.line())?;
+        self.spread.as_ref().map_or(Ok(()), |(on, spread)| write!(f, "{}", Line(*on, spread)))
     }
 }
 

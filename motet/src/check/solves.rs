@@ -102,7 +102,7 @@ impl Archive for Solves {
 impl Solved {
     pub(super) fn line(&self) -> String {
         if self.made == 0 {
-            return format!("  local solves: not one was made in {:.0} s, so that their time is not known\n", PATIENCE.as_secs_f64());
+            return format!("  local solves: none was finished in {:.0} s, so their time is not known\n", PATIENCE.as_secs_f64());
         }
         let left = self.left.and_then(|(clients, seconds)| {
             Some(format!("; about {:.0} s for one solve of each of {clients} clients, once for all runs", seconds?))
@@ -142,7 +142,7 @@ mod tests {
         late.put(ClientId(0), 1, &Vector::from(vec![2.0]), Work::default());
         let solved = late.solved(3).unwrap();
         assert_eq!((solved.made, solved.left), (0, Some((3, None))));
-        assert!(solved.line().contains("not one was made in 5 s"), "{}", solved.line());
+        assert!(solved.line().contains("none was finished in 5 s"), "{}", solved.line());
         assert!(!late.are_all_made());
         let long_ago = Instant::now().checked_sub(2 * PATIENCE_FOR_ALL).unwrap();
         assert!(Solves { first: Arc::new(long_ago.into()), ..begun(Duration::ZERO) }.is_enough(), "other problems took all the time");

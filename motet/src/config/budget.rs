@@ -26,7 +26,7 @@ impl BudgetRule {
         let Some(rule) = alpha.shift_remove("budget") else { return Ok(None) };
         let key = format!("{key}.alpha");
         if let Some(other) = alpha.keys().next() {
-            return Err(document.wrong(&format!("{key}.{other}"), "cannot stand beside a budget, which decides alpha alone"));
+            return Err(document.wrong(&format!("{key}.{other}"), "cannot stand beside a budget, which decides alpha by itself"));
         }
         let rule: Self = document.section(&format!("{key}.budget"), rule)?;
         if rule.profile.as_ref().is_some_and(|p| p.iter().all(|a| **a == 0.0)) {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use motet_core::Positive;
-pub use motet_problems::free_memory;
+pub use motet_files::free_memory;
 use serde::{Deserialize, Serialize};
 
 use super::size::Size;
@@ -12,10 +12,10 @@ use super::size::Size;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CheckpointSection {
-    /// After each so many rounds.
+    /// A checkpoint after every this many rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<NonZeroU64>,
-    /// After so many seconds; every thirty unless rounds are given.
+    /// A checkpoint after this many seconds (default: 30, if rounds are not given).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<Positive>,
 }

@@ -28,9 +28,9 @@ pub struct Experiment {
     pub name: String,
     /// One line for people.
     pub about: Option<String>,
-    /// Other names it is asked for by: figures that show the same runs.
+    /// Other names by which it can be found: figures that show the same runs.
     pub also: Vec<String>,
-    /// Which entries of the specification it shows: `A5`.
+    /// Which figures, tables and statements of a paper it shows, by their short names: `A5`.
     pub entries: Vec<String>,
     /// What differs from the paper, in words.
     pub deviations: Vec<String>,
@@ -107,7 +107,7 @@ impl Experiment {
         Self::of(document, &Catalogue::standard())
     }
 
-    /// The same, with what a catalogue has.
+    /// Like [`new`](Self::new), with the methods, sources and models of a catalogue.
     pub fn of(document: Document, catalogue: &Catalogue) -> Result<Self, Error> {
         let _known = catalogue.enter();
         let experiment = Self::understood(document, catalogue)?;
@@ -120,7 +120,7 @@ impl Experiment {
     fn understood(document: Document, catalogue: &Catalogue) -> Result<Self, ConfigError> {
         let root = &document.root;
         if let Some(unknown) = root.keys().find(|key| !SECTIONS.contains(&key.as_str())) {
-            let hint = closest(unknown, SECTIONS.iter().copied()).map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
+            let hint = closest(unknown, SECTIONS.iter().copied()).map_or(".".to_owned(), |name| format!("; did you mean \"{name}\"?"));
             return Err(document.wrong(unknown, format!("unknown key{hint} There are: {}", SECTIONS.join(", "))));
         }
         let take = |key: &str| root.get(key).cloned();
@@ -377,8 +377,7 @@ fn with_advice(message: &str) -> String {
     if !message.starts_with("missing field `step`") {
         return super::document::with_suggestion(message);
     }
-    "needs a step, the length of a client's steps: step = \"tune\" tries eight from 0.001 to 3 and takes the best; a number of one's own is \
-     near 1/L for convex models (`motet check` prints L of flix and its kin) and mostly between 0.01 and 0.3 for networks"
+    "needs a step, the length of a client's steps: step = \"tune\" tries eight from 0.001 to 3 and takes the best; to choose a number yourself, take about 1/L for convex models (`motet check` prints L for flix and related methods), and for networks mostly something between 0.01 and 0.3"
         .to_owned()
 }
 
@@ -407,9 +406,17 @@ fn method(from: &From<'_>, key: &str, choice: super::grid::Choice) -> Result<Met
     if pick.is_some() && !named && !label.contains("alpha=") {
         label.push_str(" alpha=validation");
     }
-    let method = from.catalogue.read_method(&kind, &Value::Object(table)).map_err(|e| match e {
+    let read = from.catalogue.read_method(&kind, &Value::Object(table.clone()));
+    if let (Err(_), Some((name, instead))) = (&read, estimates.online()) {
+        table.insert(name.to_owned(), instead);
+        if from.catalogue.read_method(&kind, &Value::Object(table)).is_ok() {
+            let why = format!("{kind} does not learn {name} in rounds: leave online out, and the estimate is made before the first");
+            return Err(document.wrong(&format!("{key}.{name}.estimate.online"), why));
+        }
+    }
+    let method = read.map_err(|e| match e {
         Misread::Unknown(_) => {
-            let hint = closest(&kind, from.names()).map_or(String::new(), |name| format!("; did you mean \"{name}\"?"));
+            let hint = closest(&kind, from.names()).map_or(".".to_owned(), |name| format!("; did you mean \"{name}\"?"));
             document.wrong(&format!("{key}.kind"), format!("unknown method \"{kind}\"{hint} There are: {}", from.listed()))
         }
         Misread::Value { path, message } => {

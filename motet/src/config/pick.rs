@@ -36,7 +36,7 @@ impl PickRule {
                 None => return Ok(None),
                 Some(rule) => {
                     if let Some(other) = alpha.keys().next() {
-                        let message = "cannot stand beside validation, which decides alpha alone";
+                        let message = "cannot stand beside validation, which decides alpha by itself";
                         return Err(document.wrong(&format!("{key}.{other}"), message));
                     }
                     document.section(&format!("{key}.validation"), rule)?

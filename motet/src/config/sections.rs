@@ -72,7 +72,7 @@ pub enum ReferenceSection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProbeSection {
-    /// Every so many rounds; 0 measures only at the end.
+    /// Measure after every this many rounds; 0 measures only at the end.
     pub every: u64,
     /// After these rounds instead.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub struct ProbeSection {
     pub clients: Option<u32>,
     /// |∇F|² too? Costs a gradient per client.
     pub gradient: bool,
-    /// So many coordinates of the shared model too: `x`, or `x.1`, `x.2`, …
+    /// How many coordinates of the shared model are recorded too: `x`, or `x.1`, `x.2`, …
     #[serde(skip_serializing_if = "is_zero")]
     pub coordinates: u32,
 }
@@ -148,10 +148,10 @@ pub struct ReportSection {
     /// Metric → name → value: drawn across the pictures of that metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub marks: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Parameters: final metrics are drawn against each.
+    /// Parameters, or values of the problem as labels name them: final metrics are drawn against each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub over: Vec<String>,
-    /// The share of the error that a difference must reach to count in a verdict, from 0 to 1; 0.01 if it is not said.
+    /// The share of the error that a difference must reach to count in a verdict, from 0 to 1; 0.01 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worth: Option<Fraction>,
 }

@@ -11,13 +11,13 @@ pub struct TuneRule {
     pub values: Vec<(String, Vec<Value>)>,
     /// The metric that decides.
     pub by: String,
-    /// Its mean over so many last rounds counts.
+    /// The metric is averaged over this many last rounds.
     pub last: u64,
     /// Rounds of a trial; with `halving`, of the first. Those of the run if absent.
     pub rounds: Option<u64>,
     /// The parameter of which the largest value that does not diverge is taken.
     pub stable: Option<String>,
-    /// One in so many goes on, for so many times the rounds.
+    /// Successive halving: one trial in this many goes on, with this many times the rounds.
     pub halving: Option<u64>,
 }
 
@@ -99,6 +99,11 @@ fn flatten(prefix: &str, table: Map<String, Value>, into: &mut Vec<(String, Vec<
     for (name, value) in table {
         let path = format!("{prefix}{name}");
         match value {
+            // A grid makes one run for each value; here the list itself is what is tried.
+            Value::Array(_) if name == "grid" => {
+                let of = prefix.trim_end_matches('.');
+                return Err(format!("{of} = {{ grid = [...] }}: the list stands by itself here: {of} = [...]"));
+            }
             Value::Array(values) if !values.is_empty() => into.push((path, values)),
             Value::Object(inner) => flatten(&format!("{path}."), inner, into)?,
             other => return Err(format!("{path} = {other}: must be a list of at least one value to try, as in {GRAMMAR}")),
@@ -235,6 +240,7 @@ mod tests {
             (json!({ "by": "loss" }), "lists no parameter"),
             (json!({ "step": [] }), "step = []: must be a list"),
             (json!({ "step": 1 }), "step = 1: must be a list"),
+            (json!({ "step": { "grid": [1, 2] } }), "step = { grid = [...] }: the list stands by itself here: step = [...]"),
             (json!({ "step": [1], "by": "test.loss" }), "nothing may be chosen by test data"),
             (json!({ "step": [1], "by": 3 }), "by = 3"),
             (json!({ "step": [1], "halving": 1 }), "halving = 1: must be a whole number of at least 2"),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use motet_core::{ClientId, Vector};
+use motet_problems::source::Encoding;
 use motet_problems::{Dataset, Examples, Matrix, NewRows, Targets};
 use motet_records::{ModelFile, ReadError, WholeFiles, names};
 
@@ -36,6 +37,8 @@ pub struct How {
     pub any_client: bool,
     /// Is it said what each column contributes?
     pub explain: bool,
+    /// How the letters of a CSV file with a header are written: UTF-8 if nobody says another.
+    pub encoding: Option<Encoding>,
 }
 
 impl SavedModel {
@@ -46,7 +49,10 @@ impl SavedModel {
         let bytes = sound_bytes(&file)?;
         let models = ModelFile::new(&bytes).map_err(|e| wrong(&file, e))?;
         let passport = models.passport.as_ref().ok_or_else(|| {
-            wrong(&file, "does not say what its models are: it was not written by motet run, or for functions without examples")
+            wrong(
+                &file,
+                "does not say what its models are: it was not written by motet run, or its clients were functions without examples",
+            )
         })?;
         let passport: Passport = serde_json::from_str(passport).map_err(|e| wrong(&file, e))?;
         let mut client = client.map(|name| passport.client(name)).transpose().map_err(|e| wrong(&file, e))?;
@@ -98,7 +104,7 @@ impl SavedModel {
         }
         let evaluator = passport.model.evaluator(&examples, 0..count).map_err(unfit)?;
         let Some(scores) = evaluator.scores(&self.x) else {
-            return Err(wrong(&self.file, format!("a {name} says nothing of single examples")));
+            return Err(wrong(&self.file, format!("a {name} model makes no predictions for single examples")));
         };
         Ok(scores.chunks(scores.len() / count.max(1)).map(<[f64]>::to_vec).collect())
     }
@@ -119,17 +125,17 @@ impl SavedModel {
 
     /// The fields of a table, made features as the client made its own.
     fn prepared(&self, data: &Path, how: &How, say: &dyn Fn(&str)) -> Result<Matrix, Error> {
-        let new = NewRows::open(data).map_err(|e| Error::Unknown(e.to_string()))?;
+        let new = NewRows::open(data, how.encoding).map_err(|e| Error::Unknown(e.to_string()))?;
         self.are_the_clients(&new, how)?;
         let preparation = self.passport.preparation.as_ref().expect("asked only of tables");
         let features = preparation.features(&new, self.client).map_err(|e| Error::Unknown(e.to_string()))?;
         if self.client.is_none() {
             if features.rows() < 2 {
-                let message = "one example alone has no mean and deviation: say whose with --client, or give more";
+                let message = "one example alone has no mean and deviation: name a client with --client, or give more examples";
                 return Err(wrong(data, message));
             }
             say(&format!(
-                "gaps and scales: by these {} examples, as of a client who joins; --client takes what a client's training rows said",
+                "gaps are filled and scales set by these {} examples, as for a new client; --client takes those of a client's training rows",
                 features.rows()
             ));
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,8 +22,9 @@ use crate::resume::{Finished, Lock, Resume, Workplace, compare, is_begun, sweep}
 pub struct Folder {
     writer: Writer,
     resume: Resume,
-    /// When finished runs were last made durable.
+    /// When finished runs were last made durable, and how long they may wait for it.
     durable: Instant,
+    pause: Duration,
 }
 
 /// What a previous experiment may have left beside `resume`, and `--overwrite` may replace. The manifest goes last: a folder
@@ -89,6 +91,35 @@ impl Folder {
     /// Opens the folder of an experiment that was begun and not finished, if it is the one of this manifest and its records are as
     /// they were written; what happened to it is told to `say`.
     pub fn resume(folder: &Path, manifest: &Manifest, say: &dyn Fn(&str)) -> Result<Self, Error> {
+        Self::resume_at(folder, manifest, 0, say)
+    }
+
+    /// A folder beside the records in `main`, for a run that is done while others are: begun, or gone on with. Local solves are in a file whose
+    /// name says who has made them.
+    pub(crate) fn aside(main: &Path, run: usize, document: &Document, manifest: &Manifest, who: usize) -> Result<Self, Error> {
+        let path = aside(main, run);
+        let begun = Self::is_unfinished(&path);
+        let folder = if begun { Self::resume_at(&path, manifest, run, &|_| ()) } else { Self::create(&path, true, document) };
+        let mut folder = folder?.with_every_run_durable();
+        folder.resume.workplace.beside(main.join("resume"), who);
+        Ok(folder)
+    }
+
+    /// The runs that were begun in folders of their own beside the records in `main`.
+    pub(crate) fn begun_aside(main: &Path, runs: Range<usize>) -> Vec<usize> {
+        runs.filter(|run| Self::is_unfinished(&aside(main, *run))).collect()
+    }
+
+    /// What a run left that was done in a folder of its own: where that is, how the run ended, and its records. None if it is under way.
+    pub(crate) fn done_aside(main: &Path, run: usize) -> Result<Option<(PathBuf, Finished, Records)>, Error> {
+        let path = aside(main, run);
+        let Some(finished) = Resume::finished(&path)?.pop() else { return Ok(None) };
+        let records = Records::read(&path)?;
+        Ok(Some((path, finished, records)))
+    }
+
+    /// The same for a folder whose first run is not the first of the manifest.
+    fn resume_at(folder: &Path, manifest: &Manifest, first: usize, say: &dyn Fn(&str)) -> Result<Self, Error> {
         // A damaged manifest would look like another experiment.
         if let Ok(bytes) = motet_files::read(&folder.join(names::MANIFEST), u64::MAX) {
             let damaged = |damage| ReadError::Damaged { folder: folder.into(), damage, others: 0 };
@@ -100,7 +131,7 @@ impl Folder {
         compare(folder, manifest)?;
         let document = Resume::document(folder)?;
         let found = verify(folder)?;
-        let (resume, standing) = Resume::find(folder, lock, &found.covered, say)?;
+        let (resume, standing) = Resume::find(folder, lock, (&found.covered, first), say)?;
         let lengths = standing.lengths();
         // What was written after the moment that is gone back to is cut off, damaged or not.
         let stays = |damage: &Damage| lengths.of(&damage.span.file).is_none_or(|length| damage.span.from < length);
@@ -119,7 +150,12 @@ impl Folder {
     }
 
     fn open(folder: &Path, resume: Resume, lengths: Lengths) -> Result<Self, Error> {
-        Ok(Self { writer: Writer::open(folder, lengths)?, resume, durable: Instant::now() })
+        Ok(Self { writer: Writer::open(folder, lengths)?, resume, durable: Instant::now(), pause: PAUSE })
+    }
+
+    /// The same folder, and every run is durable as soon as it is done: others will act upon its end.
+    pub(crate) fn with_every_run_durable(self) -> Self {
+        Self { pause: Duration::ZERO, ..self }
     }
 
     /// The first free folder called `name`, `name-2`, … under `parent`.
@@ -179,8 +215,12 @@ impl Recorder for Folder {
         Ok(None)
     }
 
+    fn adopt_models(&mut self, card: &RunCard, from: &Path) -> Result<(), Error> {
+        Ok(self.writer.adopt_models(card, from)?)
+    }
+
     fn run_done(&mut self, card: &RunCard, summary: &RunSummary) -> Result<(), Error> {
-        let durable = self.durable.elapsed() >= PAUSE;
+        let durable = self.durable.elapsed() >= self.pause;
         let mut keep = || -> io::Result<()> {
             let lengths = if durable { self.writer.sync()? } else { self.writer.lengths()? };
             if durable {
@@ -212,6 +252,11 @@ impl Recorder for Folder {
     fn workplace(&mut self) -> &mut Workplace {
         &mut self.resume.workplace
     }
+}
+
+/// Where a run is done while others are.
+fn aside(main: &Path, run: usize) -> PathBuf {
+    main.join("resume").join(format!("aside-{run}"))
 }
 
 fn refuse(folder: &Path, overwrite: bool) -> Result<(), Error> {

@@ -77,6 +77,11 @@ impl Recorder for InMemory {
         Ok(Some(models))
     }
 
+    /// Only an experiment with a folder has runs done in others.
+    fn adopt_models(&mut self, _: &RunCard, _: &Path) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn run_done(&mut self, _: &RunCard, _: &RunSummary) -> Result<(), Error> {
         Ok(())
     }

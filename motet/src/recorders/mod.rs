@@ -43,6 +43,9 @@ pub trait Recorder {
     /// returns them if they are to stay in memory with the other records.
     fn models(&mut self, card: &RunCard, shared: Vector, passport: Option<String>) -> Result<Option<Arc<Models>>, Error>;
 
+    /// Takes over the models of a run that was done in another folder, which keeps them too.
+    fn adopt_models(&mut self, card: &RunCard, from: &Path) -> Result<(), Error>;
+
     /// A run is done.
     fn run_done(&mut self, card: &RunCard, summary: &RunSummary) -> Result<(), Error>;
 

@@ -19,8 +19,7 @@ pub(crate) fn compare(folder: &Path, now: &Manifest) -> Result<(), Error> {
     };
     if before.format != Format::CURRENT {
         return refuse(format!(
-            "was begun with record format {}, and this program goes on with format {} only: finish it with the motet that began it, \
-             or run it anew with --overwrite",
+            "was begun with record format {}, and this program can only resume format {}: finish it with the motet that began it, or start again with --overwrite",
             before.format,
             Format::CURRENT
         ));

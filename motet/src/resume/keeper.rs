@@ -1,16 +1,17 @@
-//! Keeps moments of a run as it goes.
+//! Writes checkpoints while a run goes on.
 
 use std::cell::RefCell;
 use std::io;
 use std::path::Path;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use motet_core::{AfterRound, Wire};
+use motet_core::{AfterRound, Scattered};
 use motet_runtime::Checkpoints;
 
 use super::Saved;
 use crate::config::CheckpointSection;
-use crate::observer::Observer;
+use crate::observer::{Event, Observer};
 use crate::recorders::Recorder;
 use crate::session::{AnyCheckpointer, AnyRunState};
 use crate::simulate::Elsewhere;
@@ -77,19 +78,34 @@ impl<'a> Saver<'a> {
         rounds || self.rhythm.seconds().is_some_and(|seconds| self.last.elapsed().as_secs_f64() >= seconds)
     }
 
+    /// Saves. Where clients wait elsewhere, a full disk is waited for: nobody is asked meanwhile, and whoever calls is answered.
+    fn save_patiently(&mut self, moment: &dyn AnyRunState) -> io::Result<()> {
+        let mut told = false;
+        loop {
+            match self.save(moment) {
+                Err(e) if e.kind() == io::ErrorKind::StorageFull && self.elsewhere.is_some() && !self.observer.stop() => {
+                    if !std::mem::replace(&mut told, true) {
+                        let round = moment.next_round().saturating_sub(1);
+                        self.observer.notice(Event::Note(&format!("round {round} cannot be kept until the disk has room: {e}")));
+                    }
+                    thread::sleep(Duration::from_secs(1));
+                }
+                saved => return saved,
+            }
+        }
+    }
+
     /// Records, then states, then the checkpoint that names both.
     fn save(&mut self, moment: &dyn AnyRunState) -> io::Result<()> {
         let seconds = self.watch.seconds();
         let lengths = self.recorder.borrow_mut().sync()?;
         let (generation, index) = moment.commit()?;
-        let saved = Saved { run: self.run as u64, lengths, seconds, generation, index, moment: moment.bytes() };
+        let saved = Saved { run: self.run as u64, lengths, seconds, generation, index, moment: moment.scattered() };
         let Some(checkpoints) = &self.checkpoints else {
             self.recorder.borrow_mut().workplace().keep_end(saved);
             return Ok(());
         };
-        let mut body = Vec::with_capacity(saved.bytes() as usize);
-        saved.encode(&mut body);
-        checkpoints.save(moment.next_round(), &body)?;
+        checkpoints.save(moment.next_round(), &Scattered::of(&saved))?;
         self.generations.push(generation);
         let gone = self.generations.len().saturating_sub(motet_runtime::KEPT);
         self.generations.drain(..gone);
@@ -103,7 +119,7 @@ impl AnyCheckpointer for Saver<'_> {
     fn after(&mut self, moment: &dyn AnyRunState) -> io::Result<AfterRound> {
         let stop = self.observer.stop();
         if self.lasting && (stop || self.elsewhere.is_some() || self.due(moment.next_round().saturating_sub(1))) {
-            self.save(moment)?;
+            self.save_patiently(moment)?;
             if let Some(elsewhere) = self.elsewhere {
                 elsewhere.settled(moment.next_round(), moment.heard())?;
             }

@@ -54,7 +54,7 @@ impl Lock {
             sign(&mut file).map_err(unwritable)?;
             return Ok(Self { file, room });
         }
-        let reason = "others begin and end in this folder all the time: choose another one".to_owned();
+        let reason = "other runs keep starting in this folder: choose another folder".to_owned();
         Err(Error::Unresumable { folder: folder.into(), reason })
     }
 

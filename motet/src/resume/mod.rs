@@ -6,6 +6,7 @@
 //! finished.jsonl      one line for each run that is done: its card, its summary, how long the records were then, a checksum
 //! solves-<k>          local solves of problem k
 //! trial-<k>           the end of trial k, for a longer one that goes on from it
+//! aside-<k>/          run k, done while others are: a folder of records with a `resume` of its own
 //! run/                the run under way
 //!   <round>.checkpoint    the last three moments
 //!   states                client states; the checkpoints say where each lies
@@ -135,8 +136,13 @@ impl Resume {
     }
 
     /// Finds out where the experiment in `folder` stands, of whose growing files so much has checksums; damaged checkpoints are
-    /// told to `say`.
-    pub(crate) fn find(folder: &Path, lock: Lock, covered: &Lengths, say: &dyn Fn(&str)) -> Result<(Self, Standing), Error> {
+    /// told to `say`. `first` is the first run of which there are records here.
+    pub(crate) fn find(
+        folder: &Path,
+        lock: Lock,
+        (covered, first): (&Lengths, usize),
+        say: &dyn Fn(&str),
+    ) -> Result<(Self, Standing), Error> {
         let experiment = folder;
         let folder = lock.room().to_owned();
         let unreadable = |path: &Path, source| Error::Write { path: path.into(), source };
@@ -170,9 +176,19 @@ impl Resume {
             fs::remove_file(damaged).map_err(|e| unreadable(damaged, e))?;
         }
         // Of a run that is done: it was killed before it could clear up.
-        saved.retain(|saved| saved.run == finished.len() as u64 && saved.lengths.within(covered));
+        saved.retain(|saved| saved.run == (first + finished.len()) as u64 && saved.lengths.within(covered));
         let lines = Stream::open(&path, whole, whole).map_err(|e| unreadable(&path, e))?;
         Ok((Self { finished: lines, workplace: Workplace::lasting(folder), lock }, Standing { finished, saved }))
+    }
+
+    /// The runs that are done in a folder, whoever is at work in it.
+    pub(crate) fn finished(folder: &Path) -> Result<Vec<Finished>, Error> {
+        let path = folder.join("resume").join(FINISHED);
+        let text = match motet_files::read(&path, u64::MAX) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
+            read => read.map_err(|source| Error::Write { path, source })?,
+        };
+        Ok(text.split_inclusive(|byte| *byte == b'\n').map_while(Finished::parse).collect())
     }
 
     /// A run is done.

@@ -1,6 +1,6 @@
-//! A moment of a run, as a checkpoint holds it.
+//! The state of a run between two rounds, as a checkpoint holds it.
 
-use motet_core::wire;
+use motet_core::{Scattered, wire};
 use motet_records::Lengths;
 
 wire! {
@@ -18,6 +18,6 @@ wire! {
         /// Where client states lie; the states themselves if they are not on disk.
         pub(crate) index: Vec<u8>,
         /// Everything else.
-        pub(crate) moment: Vec<u8>,
+        pub(crate) moment: Scattered,
     }
 }

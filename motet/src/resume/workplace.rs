@@ -1,4 +1,4 @@
-//! What runs keep beside their records: client states, local solves, and moments to go on from.
+//! What runs keep beside their records: client states, local optima, and checkpoints.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,6 +22,8 @@ pub struct Workplace {
     lasting: bool,
     /// A folder for client states that the experiment wants on disk, though its records are in memory.
     temporary: Option<tempfile::TempDir>,
+    /// Of a run that is done while others are: the folder that all share, and the name of whoever does it.
+    common: Option<(PathBuf, usize)>,
     /// Without a folder: trial → its end.
     ends: BTreeMap<usize, Saved>,
     /// What an earlier, unfinished go at the experiment left.
@@ -51,6 +53,11 @@ impl Workplace {
     /// In a folder that outlives the program.
     pub(super) fn lasting(folder: PathBuf) -> Self {
         Self { folder: Some(folder), lasting: true, ..Self::default() }
+    }
+
+    /// Ends of trials are in a folder that others use too, and local solves in files of one's own in it.
+    pub(crate) fn beside(&mut self, common: PathBuf, who: usize) {
+        self.common = Some((common, who));
     }
 
     /// What an earlier go at the experiment left.
@@ -87,7 +94,10 @@ impl Workplace {
 
     /// Where local solves of a problem are kept, if on disk.
     pub(crate) fn solves(&self, problem: usize) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("solves-{problem}")))
+        Some(match &self.common {
+            Some((common, who)) => common.join(format!("solves-{problem}-of-{who}")),
+            None => self.folder.as_ref()?.join(format!("solves-{problem}")),
+        })
     }
 
     /// Keeps the end of a trial whose moments are not on disk.
@@ -136,6 +146,7 @@ impl Workplace {
 
     /// Where the end of a trial is kept, if on disk.
     fn trial(&self, run: usize) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("trial-{run}")))
+        let folder = self.common.as_ref().map(|(common, _)| common).or(self.folder.as_ref())?;
+        Some(folder.join(format!("trial-{run}")))
     }
 }

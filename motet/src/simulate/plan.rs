@@ -122,7 +122,7 @@ impl<'a> Plans<'a> {
         if problem.population.roster() != Roster::Unbounded {
             let shard = problem.population.shard(ClientId(0)).map_err(|error| self.unsuited("problem.source", error.to_string()))?;
             for (evaluator, prefix) in [(&shard.train_evaluator, ""), (&shard.validation_evaluator, "validation.")] {
-                let found = evaluator.iter().flat_map(|evaluator| evaluator.metrics(&problem.start, shard.train.buffers().as_ref()));
+                let found = evaluator.iter().flat_map(|evaluator| evaluator.metrics(&problem.start(), shard.train.buffers().as_ref()));
                 names.extend(found.map(|(name, _)| format!("{prefix}{name}")).filter(|name| name != "loss"));
             }
         }
@@ -159,7 +159,7 @@ impl<'a> Plans<'a> {
                 );
             }
         }
-        let key = (method, candidate, (entry.budget.is_some() || entry.estimates.any()).then_some(problem));
+        let key = (method, candidate, (entry.budget.is_some() || entry.estimates.beforehand().any()).then_some(problem));
         if let Some(place) = self.places.get(&key) {
             return Ok(*place);
         }
@@ -170,7 +170,8 @@ impl<'a> Plans<'a> {
             let method = entry.method.with_alpha(alpha);
             entry.method = method.ok_or_else(|| self.unsuited(&key, format!("{} mixes no models", entry.kind())))?;
         }
-        let estimates = Estimates::of(&entry, built, self.pool).map_err(|reason| self.unsuited(&entry.key, reason))?;
+        let estimates =
+            Estimates::of(&entry, &entry.estimates.beforehand(), built, self.pool).map_err(|reason| self.unsuited(&entry.key, reason))?;
         if let Some(found) = &estimates {
             entry.method = found.applied(&entry.method).map_err(|reason| self.unsuited(&entry.key, reason))?;
         }

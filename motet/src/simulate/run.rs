@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use motet_core::{
-    ClientId, Direction, Merit, Metrics, ModelShape, Outcome, Plan, ProbeRequest, Reference, Row, Seed, TrainError, UpDown, Wire,
-    is_quality, larger_is_better,
+    ClientId, Direction, Merit, Metrics, ModelShape, Outcome, Plan, ProbeRequest, Reference, Row, Scattered, Seed, TrainError, UpDown,
+    Wire, is_quality, larger_is_better,
 };
 use motet_problems::reference::{Part, minimise};
 use motet_records::{ClientRow, EventKind, Models, OptimumCard, RightRows, RunCard, RunSummary, sha256};
+use motet_runtime::Crew;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -62,6 +63,8 @@ pub(super) struct Simulate<'b> {
     pub(super) events: Vec<motet_records::Event>,
     /// Do clients pick their own α at the end?
     pub(super) picks: bool,
+    /// The ranks that clients are spread over, if there are several.
+    pub(super) crew: Option<Arc<dyn Crew>>,
 }
 
 impl Simulate<'_> {
@@ -75,13 +78,13 @@ impl Simulate<'_> {
         }
         let saved = std::mem::take(&mut self.begun.saved);
         let states = States::Durable { folder: folder.as_deref(), limit: self.of.limit, saved: &saved };
-        let ranks = self.of.crew.as_ref().map_or(1, |crew| crew.size());
-        let remote = self.of.elsewhere.as_ref().map(|elsewhere| elsewhere.begin(self.card, ModelShape::of(&built.problem.start)));
+        let ranks = self.crew.as_ref().map_or(1, |crew| crew.size());
+        let remote = self.of.elsewhere.as_ref().map(|elsewhere| elsewhere.begin(self.card, ModelShape::of(&built.problem.start())));
         let remote = remote.transpose().map_err(unkept)?;
         let ground = Ground {
             disturbed: true,
             remote,
-            crew: self.of.crew.clone(),
+            crew: self.crew.clone(),
             homes: built.homes(ranks),
             ..built.ground(&self.of.pool, seed, states)
         };
@@ -89,6 +92,11 @@ impl Simulate<'_> {
         // Whoever has opened the run is told to leave when this session goes, also where another rank could not.
         let session = Arc::clone(method).on(ground).map_err(unkept)?;
         opened?;
+        // Moments of another number of ranks speak of other files.
+        let here = |saved: &&Saved| parts(&saved.index).is_ok_and(|parts| parts.len() == ranks);
+        let generations = saved.iter().rev().filter(here).map(|saved| saved.generation).collect();
+        let seconds_before = saved.first().map_or(0.0, |newest| newest.seconds);
+        drop(saved);
         if let Some(elsewhere) = &self.of.elsewhere {
             for heard in session.heard_before() {
                 elsewhere.settled(session.next_round(), heard).map_err(unkept)?;
@@ -116,7 +124,7 @@ impl Simulate<'_> {
             pick: self.picks,
             ..Plan::new(self.rounds(), seed)
         };
-        let watch = Watch::after(saved.first().map_or(0.0, |newest| newest.seconds), session.probing());
+        let watch = Watch::after(seconds_before, session.probing());
         self.observer.notice(Event::Begin { label: &self.card.label, seed: self.planned.seed, rounds: plan.rounds });
         if let Some(round) = session.next_round().checked_sub(1) {
             let text = format!("{} seed {}: going on after round {round}", self.card.label, self.planned.seed);
@@ -132,9 +140,6 @@ impl Simulate<'_> {
         let elsewhere = self.of.elsewhere.as_deref();
         let mut sink =
             RowSink { recorder: &recorder, rows, merits, events: &mut self.events, observer: self.observer, watch: &watch, elsewhere };
-        // Moments of another number of ranks speak of other files.
-        let here = |saved: &&Saved| parts(&saved.index).is_ok_and(|parts| parts.len() == ranks);
-        let generations = saved.iter().rev().filter(here).map(|saved| saved.generation).collect();
         let saver = Saver::new(self.run, experiment.run.checkpoint, folder.as_deref(), generations, &recorder, &watch, self.observer);
         let session = session.train(&plan, &mut sink, &mut saver.with_the_end(goes_on).between_machines(elsewhere));
         let mut session = session.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
@@ -165,20 +170,21 @@ impl Simulate<'_> {
 
     /// Lets the other ranks open the run.
     fn open_elsewhere(&mut self, method: &dyn AnyMethod, folder: Option<&Path>, saved: &[Saved]) -> Result<(), Error> {
-        let Some(crew) = &self.of.crew else { return Ok(()) };
+        let Some(crew) = &self.crew else { return Ok(()) };
         let written = |path: &Path| path.to_string_lossy().into_owned();
         let solves = self.recorder.workplace().solves(self.planned.problem);
         cluster::open(
             &**crew,
             &Opening {
                 more: true,
+                groups: 0,
                 problem: self.planned.problem as u32,
                 entry: self.planned.entry as u32,
                 params: Value::Object(method.params()).to_string(),
                 seed: self.planned.seed,
                 folder: folder.map(written),
                 solves: solves.as_deref().map(written),
-                saved: saved.iter().map(|saved| Saved { moment: vec![], ..saved.clone() }).collect(),
+                saved: saved.iter().map(|saved| Saved { moment: Scattered::default(), ..saved.clone() }).collect(),
             },
         )
     }
@@ -286,7 +292,8 @@ impl Simulate<'_> {
         if !self.of.experiment.run.models {
             return Ok((rows, None));
         }
-        let passport = Passport::of(&self.of.experiment.problems[self.planned.variant].config, &built.problem);
+        let odd = |source| Error::Problem { file: self.of.experiment.document.file.clone(), source };
+        let passport = Passport::of(&self.of.experiment.problems[self.planned.variant].config, &built.problem).map_err(odd)?;
         let passport = passport.as_ref().map(Passport::text);
         Ok((rows, self.recorder.models(self.card, session.shared(ClientId(0)), passport)?))
     }

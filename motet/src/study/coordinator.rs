@@ -13,24 +13,25 @@
 //!     orders/            what an operator asks for
 //! ```
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use motet_files::replace;
-use motet_link::{Authority, Identity, Invitation, Limits, Member, Members, Server, Service, StudySheet, Token, keep_secret, random};
-use motet_problems::natural_order;
+use motet_link::{Authority, Complaint, Identity, Invitation, Limits, Members, Server, Service, StudySheet, Token, keep_secret, random};
+use motet_problems::{Problem, ProblemConfig, natural_order};
 use motet_records::Records;
-use serde::Serialize;
 
-use super::orders::{self, Order};
-use super::served::Served;
+use super::log::{Log, LogLevel};
+use super::operator::{Attended, Listens};
+use super::served::{SPOOL, Served};
+use super::status::starts;
 use super::{sheet, suits};
 use crate::catalogue::Catalogue;
 use crate::config::{Document, Experiment};
@@ -60,10 +61,12 @@ pub struct ServeOptions {
     pub out: PathBuf,
     /// Go on with the study that was begun in the folder.
     pub resume: bool,
-    /// Who has not answered after so long is silent; none: everyone is waited for.
+    /// After how long a round goes on without those who have not answered; `None` waits for everyone.
     pub deadline: Option<Duration>,
     /// A certificate, its key and the authority of participants' certificates, for those who have an authority of their own.
     pub identity: Option<(Identity, String)>,
+    /// How much is told.
+    pub log: LogLevel,
 }
 
 /// Serves a study to its end.
@@ -78,27 +81,40 @@ pub fn serve(document: Document, options: &ServeOptions, catalogue: &Catalogue, 
         return farewell(options, &home, &clients, watch);
     }
     let (mut folder, mut server, stop) = (None, None, Arc::new(AtomicBool::new(false)));
-    let simulation = Simulation::between_machines(experiment, &clients, |simulation| {
-        folder = Some(match resumes {
+    let build = |config: &ProblemConfig, seed| Problem::elsewhere(config, &clients, seed);
+    let simulation = Simulation::between_machines(experiment, build, |simulation| {
+        let opened = match resumes {
             true => Folder::resume(&options.out, &simulation.manifest(), &|what| watch.notice(Event::Note(what)))?,
             false => Folder::create(&options.out, false, &simulation.experiment().document)?,
-        });
-        let dimension = simulation.problems().first().map_or(0, |built| built.problem.start.len() as u64);
+        };
+        // Agents forget a run when they hear of the next one: by then it must not come back.
+        folder = Some(opened.with_every_run_durable());
+        let dimension = simulation.problems().first().map_or(0, |built| built.problem.start().len() as u64);
         let sheet = agreed(&home, sheet(simulation.experiment(), clients.len() as u32, dimension)).map_err(unwritten)?;
         let served = open(options, &home, &clients, &sheet, watch, &stop).map_err(unwritten)?;
-        server = Some((Rc::clone(&served.server), Arc::clone(&served.service)));
+        server = Some((Rc::clone(&served.server), Arc::clone(&served.service), served.log.clone()));
         Ok(served)
     })?;
-    let (Some(mut folder), Some((server, service))) = (folder, server) else { unreachable!("a study that was planned is served") };
+    let (Some(mut folder), Some((server, service, log))) = (folder, server) else { unreachable!("a study that was planned is served") };
     watch.listening(&server.address().to_string(), &options.out.join("invitations"));
-    let listens = Listens::to(&options.out, &service, &stop);
-    let attended = Attended { watch: Rc::clone(watch), stop };
+    let listens = Listens::to(&options.out, &service, &stop, &log);
+    let attended = Attended { watch: Rc::clone(watch), stop, log: log.clone() };
     let records = simulation.run_observed(&mut folder, &attended);
     drop(listens);
+    log.tell(&**watch);
     if records.is_ok() {
         dismiss(&service, watch);
+        forget_replies(&home).map_err(unwritten)?;
     }
     records
+}
+
+/// Replies of the last round: its result is durable, and nobody needs them any more.
+fn forget_replies(home: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(home.join(SPOOL)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
 }
 
 /// Tells participants that the study is over, until everyone has heard it or the longest pause of one who looks for its coordinator
@@ -113,7 +129,7 @@ fn dismiss(service: &Service, watch: &Rc<dyn StudyWatch>) {
     thread::sleep(Duration::from_millis(300));
     let unaware = service.unaware();
     if !unaware.is_empty() {
-        let what = format!("not told that the study is over: {}; `motet serve --resume` tells them when they ask", unaware.join(", "));
+        let what = format!("these have not heard that the study is over: {}; `motet serve --resume` will tell them", unaware.join(", "));
         watch.notice(Event::Note(&what));
     }
 }
@@ -126,6 +142,7 @@ fn farewell(options: &ServeOptions, home: &Path, clients: &[String], watch: &Rc<
     let served = open(options, home, clients, &sheet, watch, &Arc::default()).map_err(unwritten)?;
     watch.notice(Event::Note("this study is finished; whoever asks in the next seconds is told so"));
     dismiss(&served.service, watch);
+    forget_replies(home).map_err(unwritten)?;
     Ok(Records::read(&options.out)?)
 }
 
@@ -189,14 +206,16 @@ fn open(
         }
     };
     let start = counted(&home.join("start"))?;
-    let invites = authority.is_some();
     let service = Service::new(members, authority, sheet.text());
     let limits = Limits::default();
-    let server = Server::start(&options.listen, &identity, &certificate, Arc::clone(&service), limits)?;
-    if invites {
-        let address = format!("{}:{}", options.name, server.address().port());
-        invite(&options.out.join("invitations"), &service, &address, &certificate, sheet)?;
-    }
+    let log = Log::new(options.log);
+    let lines = log.clone();
+    let complain = Box::new(move |Complaint { peer, why }| {
+        lines.line(LogLevel::Connections, || peer.map_or_else(|| why.clone(), |peer| format!("{peer}: {why}")));
+    });
+    let server = Server::start(&options.listen, (&identity, &certificate), Arc::clone(&service), limits, complain)?;
+    let address = format!("{}:{}", options.name, server.address().port());
+    invite(&options.out.join("invitations"), &service, &address, &certificate, sheet)?;
     Ok(Served {
         folder: home.into(),
         service,
@@ -205,10 +224,13 @@ fn open(
         start,
         limits,
         patience: options.deadline,
-        clients: clients.len() as u32,
+        names: clients.to_vec(),
         office: RefCell::default(),
         watch: Rc::clone(watch),
         stop: Arc::clone(stop),
+        log,
+        counted: RefCell::default(),
+        before: Cell::default(),
     })
 }
 
@@ -226,16 +248,13 @@ fn identity_of(home: &Path, authority: &Authority, name: &str) -> io::Result<Ide
 
 /// Counts a start, durably.
 fn counted(path: &Path) -> io::Result<u32> {
-    let before = match motet_files::read_text(path, 1 << 10) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => 0,
-        text => text?.trim().parse::<u32>().map_err(|e| io::Error::new(io::ErrorKind::InvalidData, format!("start: {e}")))?,
-    };
-    let start = before.checked_add(1).ok_or_else(|| io::Error::other("a coordinator starts 2^32 times at most"))?;
+    let start = starts(path)?.checked_add(1).ok_or_else(|| io::Error::other("a coordinator starts 2^32 times at most"))?;
     replace(path, start.to_string().as_bytes())?;
     Ok(start)
 }
 
-/// Writes an invitation for everyone who has neither a certificate nor an invitation.
+/// Writes an invitation for everyone who has neither a certificate nor an invitation. Where certificates come from elsewhere it says the
+/// way and the study; its token is worth nothing.
 fn invite(folder: &Path, service: &Service, address: &str, authority: &str, sheet: &StudySheet) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for (client, member) in service.everyone().iter().enumerate() {
@@ -255,79 +274,4 @@ fn invite(folder: &Path, service: &Service, address: &str, authority: &str, shee
         keep_secret(&path, invitation.to_string().as_bytes())?;
     }
     Ok(())
-}
-
-/// The watch, and the wish of an operator to stop.
-struct Attended {
-    watch: Rc<dyn StudyWatch>,
-    stop: Arc<AtomicBool>,
-}
-
-impl Observer for Attended {
-    fn notice(&self, event: Event<'_>) {
-        self.watch.notice(event);
-    }
-    fn stop(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.watch.stop()
-    }
-}
-
-/// A thread that carries out what an operator asks for, as long as this lives.
-struct Listens(Arc<AtomicBool>);
-
-impl Listens {
-    fn to(folder: &Path, service: &Arc<Service>, stop: &Arc<AtomicBool>) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let (folder, service, stop, ended) = (folder.to_owned(), Arc::clone(service), Arc::clone(stop), Arc::clone(&over));
-        thread::spawn(move || {
-            while !ended.load(Ordering::Relaxed) {
-                for (path, order) in orders::found(&folder) {
-                    let carried_out = match &order {
-                        Order::Stop => {
-                            stop.store(true, Ordering::Relaxed);
-                            Ok(())
-                        }
-                        Order::Revoke(name) => service.revoke(name).map(|_| ()),
-                    };
-                    // What could not be done stays, and is tried again.
-                    let _ = carried_out.and_then(|()| orders::done(&path));
-                }
-                thread::sleep(Duration::from_millis(500));
-            }
-        });
-        Self(over)
-    }
-}
-
-impl Drop for Listens {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Where a study stands, as its folder says.
-#[derive(Clone, Debug, Serialize)]
-pub struct Status {
-    /// Is it under way, stopped or killed before its end?
-    pub unfinished: bool,
-    /// How often the coordinator was started.
-    pub starts: u32,
-    /// The newest measured round of the newest run, if there is one: run and round.
-    pub newest: Option<(u64, u64)>,
-    /// Who takes part: name, enrolled, revoked.
-    pub members: Vec<(String, bool, bool)>,
-}
-
-/// Where the study in a folder stands.
-pub fn status(folder: &Path) -> Result<Status, Error> {
-    let home = folder.join("serve");
-    let unreadable = |source| Error::Write { path: home.clone(), source };
-    let text = motet_files::read_text(&home.join("members.json"), 64 << 20).map_err(unreadable)?;
-    let members: Vec<Member> = serde_json::from_str(&text).map_err(|e| unreadable(e.into()))?;
-    let starts = motet_files::read_text(&home.join("start"), 1 << 10).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
-    let rows = fs::read_to_string(folder.join(motet_records::names::ROWS)).unwrap_or_default();
-    let row = rows.lines().rev().find_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let newest = row.and_then(|row| Some((row.get("run")?.as_u64()?, row.get("round")?.as_u64()?)));
-    let members = members.iter().map(|member| (member.name.clone(), member.is_enrolled(), member.revoked)).collect();
-    Ok(Status { unfinished: Folder::is_unfinished(folder), starts, newest, members })
 }

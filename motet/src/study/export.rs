@@ -39,7 +39,8 @@ pub fn export(experiment: &Experiment, out: &Path) -> Result<PathBuf, Error> {
             problem.remove(key);
         }
         problem.insert("source".into(), json!({ "kind": "table", "path": "clients", "target": schema.target }));
-        problem.insert("schema".into(), serde_json::to_value(&schema).unwrap_or_default());
+        let schema = serde_json::to_value(&schema).map_err(|e| unwritten(out)(std::io::Error::other(format!("the schema: {e}"))))?;
+        problem.insert("schema".into(), schema);
     }
     let path = out.join("study.toml");
     let text = toml::to_string(&root).map_err(|e| unwritten(&path)(std::io::Error::other(e)))?;

@@ -3,18 +3,30 @@
 //! A coordinator [serves](serve) a study, and each participant [joins](join) it with an invitation and its own table. A run between
 //! machines ends in the bits of [`Simulation::run`](crate::Simulation::run) on the same tables, which [`export`] writes.
 
+mod called_upon;
+mod carried;
 mod coordinator;
+mod duty;
 mod export;
+mod home;
+mod log;
+mod operator;
 mod orders;
+mod own_model;
 mod participant;
 mod served;
+mod status;
 mod terms;
 mod verdict;
 
-pub use coordinator::{ServeOptions, Status, StudyWatch, serve, status};
+pub use called_upon::{Brought, CalledUpon};
+pub use carried::{Post, carried};
+pub use coordinator::{ServeOptions, StudyWatch, serve};
 pub use export::export;
+pub use log::LogLevel;
 pub use orders::{Order, give};
 pub use participant::{JoinOptions, JoinWatch, Joined, join};
+pub use status::{Status, status};
 pub use terms::Terms;
 pub use verdict::{JoinAdvice, JoinVerdict};
 
@@ -55,12 +67,22 @@ fn without_source(config: &ProblemConfig) -> ProblemConfig {
     ProblemConfig { source: Source::new(Table::new("".into(), target)), split: None, file_gib: None, ..config.clone() }
 }
 
-/// Refuses what needs everybody's data in one place.
+/// Refuses what needs everybody's data in one place, and tables that nobody has described.
 fn suits(experiment: &Experiment) -> Result<(), Error> {
+    decided_by_nobody(experiment)?;
+    if experiment.problems.iter().any(|variant| variant.config.schema.is_none()) {
+        let reason = "is missing: a study needs to say what tables look like; `motet data schema TABLE` drafts it".to_owned();
+        return Err(Error::Unsuited { file: experiment.document.file.clone(), key: "problem.schema".into(), reason });
+    }
+    Ok(())
+}
+
+/// Refuses values that data of all clients decide.
+fn decided_by_nobody(experiment: &Experiment) -> Result<(), Error> {
     let decided = |entry: &MethodEntry| {
         let rules = [
             (entry.budget.is_some(), "alpha", "a budget"),
-            (entry.estimates.any(), "", "estimates of what nobody knows"),
+            (entry.estimates.beforehand().any(), "", "estimates made beforehand"),
             (entry.pick.is_some(), "alpha", "validation data"),
             (entry.tune.is_some(), "tune", "trials"),
         ];
@@ -72,10 +94,6 @@ fn suits(experiment: &Experiment) -> Result<(), Error> {
             let reason = format!("{by} cannot decide a value in a study, whose data are in many places: write the value itself");
             return Err(Error::Unsuited { file: experiment.document.file.clone(), key, reason });
         }
-    }
-    if experiment.problems.iter().any(|variant| variant.config.schema.is_none()) {
-        let reason = "is missing: a study needs to say what tables look like; `motet data schema TABLE` drafts it".to_owned();
-        return Err(Error::Unsuited { file: experiment.document.file.clone(), key: "problem.schema".into(), reason });
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! What an operator tells a coordinator that is at work: small files in its folder, which it looks for every second.
+//! Orders to a coordinator that is running: small files in its folder, which it looks for every second.
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use motet_files::replace;
 
@@ -34,17 +34,23 @@ pub fn give(folder: &Path, order: &Order) -> io::Result<()> {
 }
 
 /// The orders that are there. Each is removed by [`done`] when it was carried out.
-pub(super) fn found(folder: &Path) -> Vec<(std::path::PathBuf, Order)> {
-    let Ok(entries) = fs::read_dir(folder.join(ORDERS)) else { return vec![] };
-    let order = |path: std::path::PathBuf| {
-        let name = path.file_name()?.to_str()?.to_owned();
-        if name == "stop" {
-            return Some((path, Order::Stop));
-        }
-        let text = name.starts_with("revoke-").then(|| motet_files::read_text(&path, 1 << 16).ok()).flatten()?;
-        Some((path, Order::Revoke(text)))
+pub(super) fn found(folder: &Path) -> io::Result<Vec<(PathBuf, Order)>> {
+    let entries = match fs::read_dir(folder.join(ORDERS)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
+        entries => entries?,
     };
-    entries.flatten().filter_map(|entry| order(entry.path())).collect()
+    let mut orders = vec![];
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name == "stop" {
+            orders.push((path, Order::Stop));
+        } else if name.starts_with("revoke-") && !name.ends_with(".new") {
+            let text = motet_files::read_text(&path, 1 << 16)?;
+            orders.push((path, Order::Revoke(text)));
+        }
+    }
+    Ok(orders)
 }
 
 /// An order was carried out.

@@ -171,6 +171,16 @@ impl<E: Element> Chain<E> {
         &self.output
     }
 
+    /// Numbers that come in for one example, counted once.
+    pub(crate) fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Numbers that go out for one example.
+    pub(crate) fn outputs(&self) -> usize {
+        self.outputs
+    }
+
     /// The named blocks of the parameters, in order.
     pub fn parameters(&self) -> Vec<Parameter> {
         self.parameters.clone()

@@ -15,7 +15,7 @@
 
 mod passes;
 mod points;
-mod product;
+
 #[cfg(test)]
 mod tests;
 mod tiles;

@@ -3,13 +3,13 @@
 use std::marker::PhantomData;
 
 use super::points::{A, Bt, G, Matrix};
-use super::product::{Factors, Products};
 use super::tiles::{Gather, Grid, Lay, Spread};
 use super::weights::{Kernels, Panel, ToWeights, WIDE};
 use super::{Backward, Forward, Sizes, Slopes};
 use crate::count::Count;
 use crate::element::Element;
 use crate::lanes::{Lanes, WIDEST};
+use crate::products::{Factors, Products};
 
 /// Tiles of a block where all weights stay at the points: what lies between the transforms stays in the second cache.
 const BLOCK: usize = 36;

@@ -3,7 +3,7 @@
 use super::{Flow, Layer, Pass, Reads};
 use crate::element::Element;
 use crate::shape::Shape;
-use motet_core::fast;
+use motet_core::fastest;
 
 /// Applied to each number by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl<E: Element> Layer<E> for Activation {
     }
 }
 
-fast! {
+fastest! {
     /// y ← the function of y, or of x where that is kept
     fn apply<E: Element>(function: Activation, x: &[E], y: &mut [E]) {
         match function {

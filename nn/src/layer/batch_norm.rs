@@ -20,7 +20,7 @@ pub struct BatchNorm {
 const MOMENTUM: f64 = 0.1;
 
 impl BatchNorm {
-    /// As PyTorch has it: ε = 10⁻⁵, momentum 0.1.
+    /// With PyTorch's defaults: ε = 10⁻⁵, momentum 0.1.
     pub fn new() -> Self {
         Self { norm: Norm { epsilon: 1e-5, per: 1, ..Norm::default() }, pixels: 0 }
     }

@@ -64,7 +64,7 @@ impl Conv2d {
         Self { bias: false, ..self }
     }
 
-    /// With another start of the kernel.
+    /// With other starting values of the kernel.
     #[must_use]
     pub fn starting(self, init: Init) -> Self {
         Self { init: Some(init), ..self }

@@ -24,7 +24,7 @@ impl Dense {
         Self { outputs, init: None, inputs: 0, rows: 0, image: None }
     }
 
-    /// With another start of the matrix.
+    /// With other starting values of the matrix.
     #[must_use]
     pub fn starting(self, init: Init) -> Self {
         Self { init: Some(init), ..self }

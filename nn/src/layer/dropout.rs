@@ -7,8 +7,7 @@ use crate::element::Element;
 use crate::shape::Shape;
 use motet_core::fast;
 
-/// Which numbers are dropped is a function of the pass's noise and the number's place, so that the reverse pass throws
-/// the same dice and nothing need be remembered.
+/// Dropout. Which numbers are dropped is a function of the pass's noise and the number's place, so that the reverse pass drops the same ones and nothing need be remembered.
 #[derive(Clone, Copy, Debug)]
 pub struct Dropout {
     rate: f64,

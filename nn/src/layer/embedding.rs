@@ -21,7 +21,7 @@ impl Embedding {
         Self { vocabulary, features, init: Init::Uniform(0.05), time: 0 }
     }
 
-    /// With another start.
+    /// With other starting values.
     #[must_use]
     pub fn starting(self, init: Init) -> Self {
         Self { init, ..self }

@@ -15,7 +15,7 @@ use crate::matrix::{Mat, matmul};
 use crate::panels::{self, Sizes};
 use crate::parameter::{Layout, Parameter};
 use crate::shape::Shape;
-use motet_core::fast;
+use motet_core::fastest;
 
 /// One layer of LSTM; stack several for more. Gives the hidden state at every position.
 #[derive(Clone, Debug)]
@@ -190,7 +190,7 @@ impl Lstm {
     }
 }
 
-fast! {
+fastest! {
 /// One position of one example: gates through their functions, the new cell and the new hidden state.
 fn step<E: Element>(gates: &mut [E], before: Option<&[E]>, cell: &mut [E], h: &mut [E]) {
     let n = cell.len();

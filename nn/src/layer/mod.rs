@@ -99,7 +99,7 @@ pub trait Stepping<E: Element> {
     fn backward_onto(&self, pass: &mut Pass<'_, E>, w: &mut [E], flow: Flow<'_, E>);
 }
 
-/// How a layer likes its examples.
+/// Whether a layer takes examples one by one or the whole batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// One at a time, so that an image stays in the cache through several layers.
@@ -120,7 +120,7 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Neither.
+    /// Reads neither input nor output.
     pub const NOTHING: Reads = Reads { input: false, output: false };
     /// x
     pub const INPUT: Reads = Reads { input: true, output: false };

@@ -93,7 +93,7 @@ impl Summary {
     }
 }
 
-/// The layer that makes it.
+/// The layer that makes one vector of a sequence.
 #[derive(Clone, Debug)]
 pub struct Summarise {
     how: Summary,
@@ -102,7 +102,7 @@ pub struct Summarise {
 }
 
 impl Summarise {
-    /// In this way.
+    /// A layer that summarises in this way.
     pub fn new(how: Summary) -> Self {
         Self { how, time: 0, features: 0 }
     }

@@ -7,7 +7,7 @@ use crate::element::Element;
 use crate::parameter::Parameter;
 use crate::shape::{Misfit, Shape};
 
-/// Two ways side by side whose ends are added (He et al. 2016). An empty shortcut is x itself.
+/// A residual block: the outputs of a body and of a shortcut are added (He et al. 2016). An empty shortcut is x itself.
 #[derive(Debug)]
 pub struct Residual<E: Element> {
     body: Way<E>,
@@ -21,7 +21,7 @@ enum Way<E: Element> {
 }
 
 impl<E: Element> Residual<E> {
-    /// The two ways.
+    /// A layer with this body and this shortcut.
     pub fn new(body: Vec<Named<E>>, shortcut: Vec<Named<E>>) -> Self {
         Self { body: Way::Loose(body), shortcut: Way::Loose(shortcut) }
     }

@@ -10,7 +10,7 @@ pub fn fedopt_cnn<E: Element>(image: Shape, classes: usize) -> Result<Model<E>, 
     fedopt_cnn_by(image, classes, Convolution::default())
 }
 
-/// The same with convolutions computed in this way.
+/// The same network, with convolutions computed in the given way.
 pub fn fedopt_cnn_by<E: Element>(image: Shape, classes: usize, convolution: Convolution) -> Result<Model<E>, Misfit> {
     let rate = |rate: f64| Dropout::new(Fraction::new(rate).expect("a quarter and a half are fractions"));
     let layers = vec![

@@ -28,7 +28,7 @@ pub fn resnet18<E: Element>(image: Shape, classes: usize, norm: ResNetNorm, widt
     resnet18_by(image, classes, norm, width, Convolution::default())
 }
 
-/// The same with convolutions computed in this way.
+/// The same network, with convolutions computed in the given way.
 pub fn resnet18_by<E: Element>(
     image: Shape,
     classes: usize,

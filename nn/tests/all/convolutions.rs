@@ -65,7 +65,7 @@ fn gradients_of_a_resnet_are_apart_as_if_weights_had_moved_by_a_millionth() {
     let g = gradient(&exact, &w, 6);
     let (gap, kink) = (apart(&g, &gradient(&fast, &w, 6)), apart(&g, &gradient(&exact, &moved, 6)));
     println!("apart by {gap:.1e}; weights moved by a millionth: {kink:.1e}");
-    assert!(gap > 0.0 && gap < 2e-3, "{gap} {kink}");
+    assert!(gap > 0.0 && gap < 6e-4, "{gap} {kink}");
     assert!(gap < 20.0 * kink.max(1e-6), "{gap} {kink}");
 }
 

@@ -2,8 +2,8 @@
 
 use motet_core::{Fraction, Rng, Seed};
 use motet_nn::layer::{
-    Activation, Attention, AveragePool, BatchNorm, Conv2d, Dense, Dropout, Embedding, Flatten, GroupNorm, LayerNorm, Lstm, MaxPool,
-    Positions, Residual, Summarise, Summary,
+    Activation, Attention, AveragePool, BatchNorm, Conv2d, Dense, Dropout, Embedding, Flatten, GroupNorm, Layer, LayerNorm, Lstm, MaxPool,
+    Pace, Positions, Residual, Summarise, Summary,
 };
 use motet_nn::zoo::{Bert, CharLstm, ResNetNorm, WordLstm, bert, char_lstm, fedopt_cnn, mcmahan_cnn, mlp, resnet18, softmax, word_lstm};
 use motet_nn::{Inputs, Loss, Model, Named, PADDING, Shape, Workspace, named};
@@ -158,6 +158,19 @@ fn convolutions_and_pools() {
         checks("mean", inside(&[6, 5, 2], named("pool", AveragePool::new(size))), Data::Numbers);
     }
     checks("mean of all", inside(&[4, 4, 3], named("pool", AveragePool::whole())), Data::Numbers);
+}
+
+/// Every tile, with edges it reaches over, channels that fill no vector, and images that are not square.
+#[test]
+fn filtered_convolutions() {
+    for (size, padding, image) in [(5, 2, [5, 7]), (5, 2, [2, 2]), (3, 1, [5, 4]), (3, 1, [2, 2]), (3, 2, [3, 6]), (5, 1, [6, 5])] {
+        let input = [image[0], image[1], 8];
+        let mut conv = Conv2d::new(9, size).padded(padding);
+        Layer::<f64>::place(&mut conv, &Shape(input.to_vec())).unwrap();
+        // Only what is filtered takes all examples at once.
+        assert_eq!(Layer::<f64>::pace(&conv), Pace::Whole, "{conv:?}");
+        checks(&format!("{conv:?}"), inside(&input, named("conv", conv)), Data::Numbers);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The two hot loops of logistic gradients. The only file of this crate with `unsafe` code.
 #![allow(unsafe_code)]
 
-use motet_core::fast;
+use motet_core::fastest;
 
 use super::logistic::margin_slope;
 use super::scratch::with_list;
@@ -79,7 +79,7 @@ impl Lists {
     }
 }
 
-fast! {
+fastest! {
     /// Replaces scores by the slopes of the logistic loss.
     pub(super) fn margin_slopes(targets: &[f64], scores: &mut [f64]) {
         for (score, target) in scores.iter_mut().zip(targets) {

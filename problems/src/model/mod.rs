@@ -115,7 +115,7 @@ const COPIES: u64 = 5;
 ///     r#"{"source": {"kind": "sine", "tasks": [[1.0, 0.0]], "counts": [2], "examples": 5}, "model": {"kind": "constant"}}"#,
 /// )?;
 /// let problem = Problem::build(&config, Path::new(""), 1)?;
-/// assert_eq!((problem.start.len(), problem.shards[0].train.samples()), (1, 5));
+/// assert_eq!((problem.start().len(), problem.shards[0].train.samples()), (1, 5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Model {
@@ -294,8 +294,18 @@ pub enum ModelError {
         value: f64,
     },
     /// The model predicts classes, the data has numbers.
-    #[error("model `{model}` needs classes as targets, but the targets are numbers; `ridge` predicts numbers")]
+    #[error(
+        "model `{model}` needs classes as targets, but the targets are numbers: `targets = \"classes\"` reads them as classes; `ridge` predicts numbers"
+    )]
     NeedsClasses {
+        /// Which model.
+        model: &'static str,
+    },
+    /// The model predicts numbers, the data has classes that were numbered anew.
+    #[error(
+        "model `{model}` predicts numbers, but the targets were read as classes: `targets = \"numbers\"` of a table, or `labels = \"numbers\"` of LIBSVM, reads them as quantities"
+    )]
+    NeedsNumbers {
         /// Which model.
         model: &'static str,
     },

@@ -25,7 +25,8 @@ impl Kind for Ridge {
 
 impl Model for Ridge {
     fn dim(&self, data: &Examples) -> Result<usize, ModelError> {
-        Ok(self.shape(data).dim())
+        // The number of a class says nothing of its size: 10, 20 and 40 would be 0, 1 and 2.
+        if data.recoded() { Err(ModelError::NeedsNumbers { model: Self::NAME }) } else { Ok(self.shape(data).dim()) }
     }
 
     fn objective(&self, data: Arc<Examples>, rows: Range<usize>) -> Arc<dyn Objective> {

@@ -1,4 +1,4 @@
-//! What data were, in 32 bytes: manifests have it, and an experiment goes on only with the same.
+//! A SHA-256 of data: manifests keep it, and an experiment is resumed only with the same data.
 
 use sha2::{Digest, Sha256};
 

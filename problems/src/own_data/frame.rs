@@ -78,7 +78,7 @@ impl DataFrame {
         Self { name: UNNAMED.into(), columns: vec![], target: None, usage: None, rules }
     }
 
-    /// The same, and a column.
+    /// Adds a column.
     #[must_use]
     pub fn column(mut self, name: &str, column: impl Into<Column>) -> Self {
         self.columns.push((name.to_owned(), column.into()));
@@ -201,7 +201,7 @@ impl From<Vec<bool>> for Column {
     }
 }
 
-/// Numbers that double precision holds without loss.
+/// Makes a column from numbers that double precision holds without loss.
 macro_rules! from_numbers {
     ($($narrow:ty),*) => {
         $(impl From<Vec<$narrow>> for Column {

@@ -121,7 +121,7 @@ impl OwnData {
         &self.dataset.names
     }
 
-    /// As manifests have it: the name, and the SHA-256 of all values, targets, clients and usages.
+    /// The entry for the manifest: the name, and the SHA-256 of all values, targets, clients and usages.
     pub fn input(&self) -> &Input {
         &self.input
     }

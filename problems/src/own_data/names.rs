@@ -85,7 +85,7 @@ impl From<Vec<i64>> for Names {
     }
 }
 
-/// Narrower numbers and truths.
+/// Makes names from narrower whole numbers and truth values.
 macro_rules! from_integers {
     ($($narrow:ty),*) => {
         $(impl From<Vec<$narrow>> for Names {

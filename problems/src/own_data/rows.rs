@@ -58,7 +58,7 @@ impl LabelledRows {
     /// # Ok::<(), motet_problems::DataError>(())
     /// ```
     pub fn flat(width: usize, values: Vec<f64>) -> Self {
-        Self::of(Matrix::Dense(Dense { cols: width, values }))
+        Self::of(Matrix::Dense(Dense { cols: width, values: values.into() }))
     }
 
     /// The rows of a matrix, which is kept as it is: sparse, in single precision, or of bytes.
@@ -170,5 +170,5 @@ fn flattened(rows: Vec<Vec<f64>>) -> Result<Matrix, DataError> {
     }
     let mut values = Vec::with_capacity(rows.len() * wanted);
     rows.into_iter().for_each(|row| values.extend(row));
-    Ok(Matrix::Dense(Dense { cols: wanted, values }))
+    Ok(Matrix::Dense(Dense { cols: wanted, values: values.into() }))
 }

@@ -36,7 +36,7 @@ pub struct Reference {
     pub how: String,
 }
 
-/// Parts that make no function.
+/// Why some parts do not make one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
     /// An average needs at least one part.

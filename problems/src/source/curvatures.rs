@@ -31,7 +31,7 @@ pub struct Curvatures {
     /// The largest curvature (default 2).
     #[serde(default = "two")]
     pub high: Positive,
-    /// How many clients (default: without end).
+    /// How many clients (default: endlessly many).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
     /// Standard deviation of the noise of a gradient in training (default 0).

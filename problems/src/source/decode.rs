@@ -29,10 +29,10 @@ fn jpeg(bytes: &[u8], budget: &Budget) -> Result<Picture, String> {
         .set_max_height(LARGEST_SIDE)
         .set_strict_mode(true);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    decoder.decode_headers().map_err(|error| format!("no whole JPEG picture: {error}"))?;
+    decoder.decode_headers().map_err(|error| format!("not a whole JPEG picture: {error}"))?;
     let (width, height) = decoder.dimensions().ok_or("a JPEG picture without size")?;
     budget.spend(width * height * 3)?;
-    let pixels = decoder.decode().map_err(|error| format!("no whole JPEG picture: {error}"))?;
+    let pixels = decoder.decode().map_err(|error| format!("not a whole JPEG picture: {error}"))?;
     if pixels.len() != width * height * 3 {
         return Err(format!("{} numbers for {width} x {height} pixels", pixels.len()));
     }
@@ -40,7 +40,7 @@ fn jpeg(bytes: &[u8], budget: &Budget) -> Result<Picture, String> {
 }
 
 fn png(bytes: &[u8], budget: &Budget) -> Result<Picture, String> {
-    let wrong = |error: png::DecodingError| format!("no whole PNG picture: {error}");
+    let wrong = |error: png::DecodingError| format!("not a whole PNG picture: {error}");
     let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
     decoder.set_transformations(png::Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(wrong)?;

@@ -23,7 +23,7 @@ use crate::error::ProblemError;
 use crate::matrix::{Dense, Matrix};
 use crate::on_demand::ClientExamples;
 
-/// Gaussian classes that each client has in Dirichlet proportions; knows whose each example is.
+/// Gaussian classes that each client has in Dirichlet proportions. Each example has a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct GaussianClasses {
@@ -109,7 +109,7 @@ impl ClientExamples for Clients {
 
 impl GaussianClasses {
     fn dataset(&self, values: Vec<f64>, labels: Vec<u32>) -> Dataset {
-        let features = Matrix::Dense(Dense { cols: self.features.get() as usize, values });
+        let features = Matrix::Dense(Dense { cols: self.features.get() as usize, values: values.into() });
         Dataset::new(features, Targets::Classes { labels, classes: self.classes.get() })
     }
 

@@ -55,7 +55,7 @@ impl Given {
         }
     }
 
-    /// The same with these data in it, if they are as it says.
+    /// Puts these data in, if they are as the source demands.
     pub fn filled(&self, data: OwnData) -> Result<Self, ProblemError> {
         let found = Self::of(data);
         let differs = |key, told: Option<&str>, found: Option<&str>| match told.filter(|_| told != found) {

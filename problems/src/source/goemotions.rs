@@ -188,7 +188,7 @@ fn utf8<'a>(text: &'a [u8], file: &str) -> Result<&'a str, ProblemError> {
     std::str::from_utf8(text).map_err(|cause| ProblemError::Odd {
         file: file.into(),
         place: format!("byte {}", cause.valid_up_to()),
-        what: "this is no UTF-8 text".into(),
+        what: "this is not UTF-8 text".into(),
     })
 }
 

@@ -121,7 +121,7 @@ impl Load for HeartDisease {
         }
         let fields: Vec<Field> = FIELDS.iter().map(|(name, kind)| kind.named(name)).collect();
         let cols = fields.iter().map(|field| field.form.columns()).sum();
-        let features = Matrix::Dense(Dense { cols, values });
+        let features = Matrix::Dense(Dense { cols, values: values.into() });
         let classes = if self.target == Diagnosis::Ill { 2 } else { 5 };
         let targets = Targets::Classes { labels, classes };
         let class_names = match self.target {

@@ -20,7 +20,7 @@ use crate::error::ProblemError;
 use crate::matrix::{Matrix, Single};
 use crate::on_demand::ClientExamples;
 
-/// Made-up images of a few classes, which every client draws in its own hand; knows whose each example is.
+/// Made-up images of a few classes, which every client draws in its own hand. Each example has a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct SyntheticImages {
@@ -122,7 +122,7 @@ impl SyntheticImages {
     }
 
     fn dataset(&self, values: Vec<f32>, labels: Vec<u32>) -> Dataset {
-        let features = Matrix::Single(Single { cols: self.cols(), values });
+        let features = Matrix::Single(Single { cols: self.cols(), values: values.into() });
         Dataset::new(features, Targets::Classes { labels, classes: self.classes.get() })
     }
 

@@ -12,6 +12,7 @@ mod handwriting;
 mod heart;
 mod idx;
 mod images;
+mod index;
 mod leaf;
 mod libsvm;
 #[cfg(feature = "text")]
@@ -49,7 +50,7 @@ use serde::{Deserialize, Serialize};
 use crate::data_folder::Folders;
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
-use crate::on_demand::{ClientExamples, gathered};
+use crate::on_demand::{ClientExamples, Holding, gathered};
 use crate::prepare::Field;
 use crate::room::afford;
 use crate::synthetic::{Lrs, MeanGroups, Q2, Q2s, Q3, Quadratics};
@@ -127,7 +128,7 @@ pub trait Load {
     /// Reads or makes what the parameters say. Equal places give equal material.
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError>;
 
-    /// What another seed of the problem changes of it, before any split. Unless told, nothing: the data are what they are.
+    /// What another seed of the problem changes of it, before any split. By default nothing: the data stay the same.
     fn redraws(&self) -> Redraws {
         Redraws::Nothing
     }
@@ -156,6 +157,8 @@ pub struct Place<'a> {
     pub folders: &'a Folders,
     /// The problem's seed.
     pub seed: Seed,
+    /// Should clients be read one by one, or all at once? None: as the source thinks best. Generators are never asked.
+    pub hold: Option<Holding>,
 }
 
 /// What a source gives.
@@ -325,7 +328,7 @@ impl Source {
     /// The examples of a source that gives any, as the seed draws them; files are looked for in the data folder.
     pub fn examples(&self, seed: u64) -> Result<Dataset, ProblemError> {
         let folders = Folders::beside(std::path::Path::new("."));
-        match self.load(&Place { folders: &folders, seed: Seed(seed) })? {
+        match self.load(&Place { folders: &folders, seed: Seed(seed), hold: Some(Holding::All) })? {
             Material::Examples { dataset, .. } => Ok(dataset),
             Material::Clients { clients, .. } => gathered(&*clients),
             Material::Shared { dataset, fields: None, .. } => Ok(Arc::unwrap_or_clone(dataset)),

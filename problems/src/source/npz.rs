@@ -50,13 +50,17 @@ impl Load for Npz {
         let opened = open(&file, place.folders.limit)?;
         let budget = place.folders.limit.budget(opened.input.bytes);
         let odd = |place: &str, what: String| ProblemError::Odd { file: name_of(&file), place: place.to_owned(), what };
-        let mut arrays = BTreeMap::new();
+        let (mut arrays, mut twice) = (BTreeMap::new(), None);
         for member in zip::members(&opened.text).map_err(|what| odd("archive", what))? {
             let name = member.name.trim_end_matches(".npy").to_owned();
             if ["x", "y", "client", "part"].contains(&name.as_str()) {
                 let array = member.read(&budget).and_then(Array::read).map_err(|what| odd(&name, what))?;
+                twice = twice.or_else(|| arrays.contains_key(&name).then(|| name.clone()));
                 arrays.insert(name, array);
             }
+        }
+        if let Some(name) = twice {
+            return Err(odd("archive", format!("two arrays are called `{name}`")));
         }
         let mut take = |name: &str| arrays.remove(name);
         let x = take("x").ok_or_else(|| odd("archive", "no array `x`".into()))?;
@@ -97,7 +101,7 @@ impl Array {
         let lengths = match bytes.get(..8) {
             Some([0x93, b'N', b'U', b'M', b'P', b'Y', 1, _]) => 8..10,
             Some([0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _]) => 8..12,
-            _ => return Err("no array of numpy: it does not begin with \\x93NUMPY".into()),
+            _ => return Err("not a numpy array: it does not begin with \\x93NUMPY".into()),
         };
         let data = lengths.end;
         let length = bytes.get(lengths).ok_or("cut off within its header")?.iter().rev().fold(0usize, |sum, &b| sum << 8 | usize::from(b));
@@ -105,7 +109,7 @@ impl Array {
         let header = String::from_utf8_lossy(header).into_owned();
         let after = |key: &str| header.split_once(key).map(|(_, rest)| rest.trim_start_matches([':', ' ']));
         let descr = after("'descr'").and_then(|rest| rest.strip_prefix('\'')?.split_once('\'')).ok_or("no type in its header")?.0;
-        if after("'fortran_order'").is_none_or(|rest| rest.starts_with("True")) {
+        if after("'fortran_order'").is_none_or(|rest| !rest.starts_with("False")) {
             return Err("stored by columns: save it with numpy.ascontiguousarray".into());
         }
         let axes = after("'shape'").and_then(|rest| rest.strip_prefix('(')?.split_once(')')).ok_or("no shape in its header")?.0;
@@ -129,14 +133,14 @@ impl Array {
     fn matrix(self, rows: usize, divide: f32) -> Result<Matrix, String> {
         let cols = self.bytes.len() / self.width / rows;
         Ok(match (self.kind, self.width) {
-            ('u', 1) => Matrix::Bytes(Bytes { cols, values: self.bytes, scale: 1.0 / divide, shift: 0.0 }),
+            ('u', 1) => Matrix::Bytes(Bytes { cols, values: self.bytes.into(), scale: 1.0 / divide, shift: 0.0 }),
             ('f', 4) => {
                 let values = self.bytes.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect();
-                Matrix::Single(finite(values, cols, |v: &f32| v.is_finite()).map(|values| Single { cols, values })?)
+                Matrix::Single(finite(values, cols, |v: &f32| v.is_finite()).map(|values| Single { cols, values: values.into() })?)
             }
             ('f', _) => {
                 let values = self.bytes.as_chunks::<8>().0.iter().map(|&b| f64::from_le_bytes(b)).collect();
-                Matrix::Dense(finite(values, cols, |v: &f64| v.is_finite()).map(|values| Dense { cols, values })?)
+                Matrix::Dense(finite(values, cols, |v: &f64| v.is_finite()).map(|values| Dense { cols, values: values.into() })?)
             }
             _ => Matrix::Dense(Dense { cols, values: self.whole()?.map(|v| v as f64).collect() }),
         })
@@ -174,14 +178,19 @@ impl Array {
         Ok(self.bytes.chunks_exact(self.width).map(number))
     }
 
-    /// Texts, or whole numbers as texts that sort as numbers do.
+    /// Texts, or whole numbers as texts that sort as numbers do. Letters that are none would make one name of two.
     fn words(&self) -> Result<Vec<String>, String> {
+        let text = |(row, bytes): (usize, &[u8])| {
+            let text = match self.kind {
+                'S' => str::from_utf8(bytes).ok().map(str::to_owned),
+                _ => bytes.as_chunks::<4>().0.iter().map(|letter| char::from_u32(u32::from_le_bytes(*letter))).collect::<Option<String>>(),
+            };
+            // numpy fills up with zeros at the end, and nowhere else.
+            let text = text.map(|text| text.trim_end_matches('\0').to_owned());
+            text.ok_or_else(|| format!("row {row}: a text with letters that Unicode does not have"))
+        };
         match self.kind {
-            'S' => Ok(self.bytes.chunks_exact(self.width).map(|b| String::from_utf8_lossy(b).trim_end_matches('\0').to_owned()).collect()),
-            'U' => {
-                let letter = |b: &[u8; 4]| char::from_u32(u32::from_le_bytes(*b)).filter(|&c| c != '\0');
-                Ok(self.bytes.chunks_exact(self.width).map(|b| b.as_chunks::<4>().0.iter().filter_map(letter).collect()).collect())
-            }
+            'S' | 'U' => self.bytes.chunks_exact(self.width).enumerate().map(text).collect(),
             _ => Ok(self.whole()?.map(|number| format!("{number:06}")).collect()),
         }
     }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Omniglot {
-    /// The archives; what two of them share counts once.
+    /// The archives; what stands in two of them counts once.
     pub paths: Vec<PathBuf>,
     /// Height and width to which images are shrunk (default 28).
     #[serde(default = "side")]

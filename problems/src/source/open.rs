@@ -45,6 +45,14 @@ pub(crate) fn stream(file: &Path, limit: FileLimit) -> Result<(Box<dyn BufRead>,
     Ok((text, input))
 }
 
+/// Was it packed? Then no piece of it can be read without all that stand before.
+pub(crate) fn is_packed(file: &Path) -> Result<bool, ProblemError> {
+    let mut first = Vec::new();
+    let read = open_regular(file)?.0.take(8).read_to_end(&mut first);
+    read.map_err(|cause| ProblemError::Unreadable { file: file.to_path_buf(), cause })?;
+    Ok(Packing::of(&first).is_some())
+}
+
 /// What a file was packed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packing {

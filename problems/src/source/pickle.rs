@@ -106,7 +106,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Value, String> {
         match reader.step() {
             Ok(None) => {}
             Ok(Some(value)) => return Ok(value),
-            Err(what) => return Err(format!("no pickle this program reads: byte {start}: {what}")),
+            Err(what) => return Err(format!("not a pickle that this program can read: byte {start}: {what}")),
         }
     }
 }
@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
     }
 
     fn append(&mut self, items: Vec<Value>) -> Result<(), String> {
-        let Value::List(list) = self.top()? else { return Err("something that is no list".into()) };
+        let Value::List(list) = self.top()? else { return Err("something that is not a list".into()) };
         let copied = if Rc::strong_count(list) > 1 { list.all.len() } else { 0 };
         let list = Rc::make_mut(list);
         for item in items {
@@ -311,7 +311,7 @@ impl<'a> Reader<'a> {
     }
 
     fn set(&mut self, items: Vec<Value>) -> Result<(), String> {
-        let Value::Map(map) = self.top()? else { return Err("something that is no dictionary".into()) };
+        let Value::Map(map) = self.top()? else { return Err("something that is not a dictionary".into()) };
         let copied = if Rc::strong_count(map) > 1 { map.all.len() } else { 0 };
         let (map, mut items) = (Rc::make_mut(map), items.into_iter());
         while let (Some(key), Some(value)) = (items.next(), items.next()) {

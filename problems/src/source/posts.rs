@@ -25,7 +25,7 @@ use crate::error::ProblemError;
 use crate::matrix::Matrix;
 use crate::model::Tagging;
 
-/// Posts of any number of users, each made on demand, as sparse words with tags; brings its model.
+/// Posts of any number of users, each made on demand, as sparse words with tags; it has a model of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct SyntheticPosts {
@@ -73,6 +73,8 @@ impl Load for SyntheticPosts {
             return Err(ProblemError::Value { key: "source.words", value: words.to_string(), wanted });
         }
         super::affordable(&[("words", self.words), ("tags", self.tags)])?;
+        let longest = NonZeroU32::MIN.saturating_add((LEAST + MORE) as u32 - 2);
+        super::affordable(&[("posts", self.posts), ("words of a post", longest)])?;
         super::countable_clients(Some(self.clients))?;
         let mut shared = dice::shared(place.seed, Step::Source);
         let vocabulary = (0..tags * OWN).map(|_| shared.below(words) as u32).collect();

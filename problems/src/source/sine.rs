@@ -21,7 +21,7 @@ use crate::error::ProblemError;
 use crate::matrix::{Dense, Matrix};
 use crate::on_demand::ClientExamples;
 
-/// Points on sines: clients with the same task see other points of the same curve; knows whose each example is.
+/// Points on sines: clients with the same task see different points of the same curve. Each example has a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Sine {
@@ -103,5 +103,5 @@ impl ClientExamples for Clients {
 }
 
 fn points(values: Vec<f64>, numbers: Vec<f64>) -> Dataset {
-    Dataset::new(Matrix::Dense(Dense { cols: 1, values }), Targets::Numbers(numbers))
+    Dataset::new(Matrix::Dense(Dense { cols: 1, values: values.into() }), Targets::Numbers(numbers))
 }

@@ -23,7 +23,7 @@ use crate::matrix::{Dense, Matrix};
 use crate::on_demand::ClientExamples;
 use crate::split::power_law_sizes;
 
-/// Made-up classification whose clients differ by a chosen amount; knows whose each example is.
+/// Made-up classification whose clients differ by a chosen amount. Each example has a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Synthetic {
@@ -144,7 +144,7 @@ impl ClientExamples for Clients {
 
 impl Synthetic {
     fn dataset(&self, values: Vec<f64>, labels: Vec<u32>) -> Dataset {
-        let features = Matrix::Dense(Dense { cols: self.features.get() as usize, values });
+        let features = Matrix::Dense(Dense { cols: self.features.get() as usize, values: values.into() });
         Dataset::new(features, Targets::Classes { labels, classes: self.classes.get() })
     }
 

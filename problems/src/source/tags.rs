@@ -18,7 +18,7 @@ use crate::error::ProblemError;
 use crate::matrix::Matrix;
 use crate::on_demand::ClientExamples;
 
-/// Made-up texts as sparse words, each with some of many tags; knows whose each example is.
+/// Made-up texts as sparse words, each with some of many tags. Each example has a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct SyntheticTags {

@@ -26,7 +26,7 @@ pub struct SyntheticText {
     pub clients: NonZeroU32,
     /// Sequences per client.
     pub examples: NonZeroU32,
-    /// Tokens to predict in each (default: rows have one more. 80).
+    /// Tokens to predict in each sequence, which has one token more (default 80).
     #[serde(default = "eighty")]
     pub length: NonZeroU32,
     /// Different tokens (default 90).
@@ -88,7 +88,7 @@ struct Clients {
 
 impl SyntheticText {
     fn dataset(&self, values: Vec<f32>, labels: Vec<u32>) -> Dataset {
-        let features = Matrix::Single(Single { cols: self.length.get() as usize + 1, values });
+        let features = Matrix::Single(Single { cols: self.length.get() as usize + 1, values: values.into() });
         Dataset::new(features, Targets::Classes { labels, classes: self.vocabulary.get() })
     }
 }

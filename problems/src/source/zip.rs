@@ -11,6 +11,8 @@ pub(super) struct Member<'a> {
     packed: &'a [u8],
     deflated: bool,
     size: usize,
+    /// CRC-32 of what it unpacks to, by the directory.
+    sum: u32,
 }
 
 /// The largest file of an archive that is unpacked.
@@ -21,14 +23,15 @@ pub(super) fn members(archive: &[u8]) -> Result<Vec<Member<'_>>, String> {
     // The directory's own end is the last thing in the file but for a comment.
     let last = archive.len().saturating_sub(22);
     let end = (last.saturating_sub(1 << 16)..=last).rev().find(|&at| archive[at..].starts_with(b"PK\x05\x06"));
-    let end = end.ok_or("no zip archive, or one that is cut off: its directory is missing")?;
+    let end = end.ok_or("not a zip archive, or one that is cut off: its directory is missing")?;
     let (count, mut at) = (half(archive, end + 10)?, word(archive, end + 16)?);
     let mut members = Vec::new();
     for _ in 0..count {
         if !archive.get(at..).is_some_and(|rest| rest.starts_with(b"PK\x01\x02")) {
-            return Err(format!("byte {at}: no entry of a directory"));
+            return Err(format!("byte {at}: not an entry of a directory"));
         }
         let (method, packed, size) = (half(archive, at + 10)?, word(archive, at + 20)?, word(archive, at + 24)?);
+        let sum = word(archive, at + 16)? as u32;
         let (name, extra, comment) = (half(archive, at + 28)?, half(archive, at + 30)?, half(archive, at + 32)?);
         let local = word(archive, at + 42)?;
         let name = String::from_utf8_lossy(part(archive, at + 46, name)?).into_owned();
@@ -44,7 +47,7 @@ pub(super) fn members(archive: &[u8]) -> Result<Vec<Member<'_>>, String> {
         }
         let packed = part(archive, start, packed).map_err(|what| format!("{name}: {what}"))?;
         if !name.ends_with('/') {
-            members.push(Member { name, packed, deflated: method == 8, size });
+            members.push(Member { name, packed, deflated: method == 8, size, sum });
         }
         at += 46 + half(archive, at + 28)? + extra + comment;
     }
@@ -52,8 +55,16 @@ pub(super) fn members(archive: &[u8]) -> Result<Vec<Member<'_>>, String> {
 }
 
 impl Member<'_> {
-    /// Unpacked, at the cost of the archive's budget: members may share their bytes.
+    /// Unpacked, at the cost of the archive's budget: members may share their bytes. A digit that changed on the way is no digit of
+    /// the file, so that the checksum must fit.
     pub(super) fn read(&self, budget: &Budget) -> Result<Vec<u8>, String> {
+        let bytes = self.unpacked(budget)?;
+        let mut sum = flate2::Crc::new();
+        sum.update(&bytes);
+        if sum.sum() == self.sum { Ok(bytes) } else { Err(format!("{}: its checksum does not fit: the archive is damaged", self.name)) }
+    }
+
+    fn unpacked(&self, budget: &Budget) -> Result<Vec<u8>, String> {
         if !self.deflated {
             budget.spend(self.packed.len())?;
             return Ok(self.packed.to_vec());

@@ -1,4 +1,4 @@
-//! Blocks of neighbours.
+//! Equal blocks of neighbouring examples.
 
 use std::num::NonZeroU32;
 
@@ -9,7 +9,7 @@ use super::{Deal, Partition, all_rows, served, shuffled_rows};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 
-/// Equal blocks in the source's order; the first blocks are one longer where it does not divide.
+/// Equal blocks in the source's order; the first blocks have one more if the examples cannot be divided evenly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Contiguous {

@@ -1,4 +1,4 @@
-//! Everyone alike.
+//! Equal random shares for everyone.
 
 use std::num::NonZeroU32;
 
@@ -10,7 +10,7 @@ use super::{Deal, Partition, served, shuffled_rows};
 use crate::dataset::Dataset;
 use crate::error::ProblemError;
 
-/// Equal shares of the shuffled examples: clients do not differ but by chance.
+/// Equal shares of the shuffled examples, so that clients differ by chance only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Iid {

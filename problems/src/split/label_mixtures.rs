@@ -48,7 +48,7 @@ pub struct MixtureGroup {
     pub clients: NonZeroU32,
     /// What they have.
     pub mix: Vec<MixturePart>,
-    /// Of each of their labels, so many of the rows that the source gives for test are theirs to choose on.
+    /// How many test rows of each of their labels are taken as validation rows instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<NonZeroU32>,
     /// The others of these labels are theirs to be judged on.

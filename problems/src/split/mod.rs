@@ -161,7 +161,7 @@ impl Split {
         self.0.downcast()
     }
 
-    /// Deals. Equal dice deal equally.
+    /// Deals the examples to clients. Equal dice deal equally.
     pub fn deal(&self, data: &Dataset, rng: &mut Rng) -> Result<Partition, ProblemError> {
         self.0.deal(data, rng)
     }

@@ -1,4 +1,4 @@
-//! To each its own.
+//! Each client keeps the examples that the source says are its own.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -14,13 +14,13 @@ use crate::error::ProblemError;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Natural {
-    /// Take only the first so many (default all).
+    /// Take only this many clients, the first ones (default all).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
     /// Leave out clients with fewer examples (default 1).
     #[serde(default = "one")]
     pub min: NonZeroU32,
-    /// Of each client, take only the first so many examples (default all).
+    /// Take only this many examples of each client, the first ones (default all).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<NonZeroU32>,
 }

@@ -23,7 +23,7 @@ pub struct UserClusters {
     /// Which one, from 0: clusters are numbered from the one with the most users.
     #[serde(default)]
     pub cluster: u32,
-    /// Take only its first so many users (default all).
+    /// Take only this many of its users, the first ones (default all).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
     /// Leave out users with fewer examples, before clustering (default 1).
@@ -84,7 +84,7 @@ impl Deal for UserClusters {
             }
             Some(wanted) => chosen.truncate(wanted),
             None if chosen.is_empty() => {
-                let wanted = "this cluster has no users; take a lower number".to_owned();
+                let wanted = "this cluster has no users: choose a lower number".to_owned();
                 return Err(ProblemError::Value { key: "split.cluster", value: self.cluster.to_string(), wanted });
             }
             None => {}

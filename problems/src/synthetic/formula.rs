@@ -16,7 +16,7 @@ pub fn q2() -> Vec<Arc<dyn Objective>> {
     clients([(vec![1.0], vec![1.0]), (vec![2.0], vec![0.5])])
 }
 
-/// As [`q2`], with c = (−1, 1).
+/// Like [`q2`], with c = (−1, 1).
 pub fn q2s() -> Vec<Arc<dyn Objective>> {
     clients([(vec![1.0], vec![-1.0]), (vec![2.0], vec![1.0])])
 }
@@ -61,5 +61,5 @@ pub fn lrs_dataset(clients: usize, rows: usize, dim: usize) -> Dataset {
             keys.push(i as u32);
         }
     }
-    Dataset::new(Matrix::Dense(Dense { cols: dim, values }), Targets::Classes { labels, classes: 2 }).from_clients(keys)
+    Dataset::new(Matrix::Dense(Dense { cols: dim, values: values.into() }), Targets::Classes { labels, classes: 2 }).from_clients(keys)
 }

@@ -65,7 +65,7 @@ pub enum Validated {
     Everyone,
 }
 
-/// Whose constants.
+/// Which constants: those of the released code or of the paper's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MeanMode {
@@ -156,7 +156,7 @@ impl MeanGroups {
         }
         let cols = self.dim.get() as usize;
         let targets = Targets::Numbers(vec![0.0; values.len() / cols]);
-        Ok(Examples::new(Dataset::new(Matrix::Dense(Dense { cols, values }), targets))?)
+        Ok(Examples::new(Dataset::new(Matrix::Dense(Dense { cols, values: values.into() }), targets))?)
     }
 
     fn means(&self, rng: &mut Rng) -> [Vec<f64>; 3] {

@@ -1,4 +1,4 @@
-//! The small problems of the specification, by name.
+//! Small problems with known answers, by name.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

@@ -24,7 +24,7 @@ pub struct Quadratic {
     constants: OnceLock<Constants>,
 }
 
-/// Numbers that are no quadratic function.
+/// Why some numbers do not make a quadratic function.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum QuadraticError {
     /// A is d × d.

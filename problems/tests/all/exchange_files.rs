@@ -31,13 +31,19 @@ fn numpy_archives_are_read_with_clients_and_parts() {
     assert_eq!((found.features, clients), (6, vec![("ann", 1, 1, 0), ("bob", 1, 0, 1)]));
     let floats = [1.0f32, f32::NAN, 0.0, 1.0].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
     type Entries<'a> = &'a [(&'a str, Vec<u8>)];
-    let wrong: [(Entries<'_>, &str); 7] = [
+    let torn =
+        [[97u32, 0xd800, 98], [97, 98, 0], [97, 98, 0], [97, 98, 0]].concat().iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
+    let by_columns = npy("<f4", "(4, 1)", &floats[..16]).iter().map(|&byte| if byte == b'F' { b'f' } else { byte }).collect();
+    let wrong: [(Entries<'_>, &str); 10] = [
         (&[x()], "archive: no array `y`"),
+        (&[x(), y(), y()], "archive: two arrays are called `y`"),
+        (&[x(), y(), ("client.npy", npy("<U3", "(4,)", &torn))], "client: row 0: a text with letters that Unicode does not have"),
+        (&[("x.npy", by_columns), y()], "x: stored by columns"),
         (&[x(), ("y.npy", npy("<i8", "(3,)", &[0; 24]))], "y: shape [3] for 4 rows of `x`"),
         (&[("x.npy", npy("<f4", "(4, 1)", &floats)), y()], "x: row 1: not a finite number"),
         (&[("x.npy", npy("|u1", "(4, 2, 3)", &[7; 23])), y()], "x: 23 bytes for shape [4, 2, 3]"),
         (&[("x.npy", npy(">f4", "(4, 1)", &floats)), y()], "x: type \">f4\", which this program does not read"),
-        (&[("x.npy", b"PNG".to_vec()), y()], "x: no array of numpy"),
+        (&[("x.npy", b"PNG".to_vec()), y()], "x: not a numpy array"),
         (&[x(), y(), ("part.npy", npy("|u1", "(4,)", &[0, 0, 3, 0]))], "part: row 2: 3 is none of"),
     ];
     for (files, message) in wrong {
@@ -45,6 +51,29 @@ fn numpy_archives_are_read_with_clients_and_parts() {
         let error = census(folder.path(), source.clone(), json!({"split": {"kind": "iid", "clients": 1}})).unwrap_err().to_string();
         assert!(error.contains(&format!("a.npz, {message}")), "{error}");
     }
+}
+
+/// A flipped bit gives another number that is just as sound: only the archive's checksum tells.
+#[test]
+fn a_digit_that_changed_within_an_archive_is_no_digit_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["a\0b", "ab\0", "a\0b", "ab\0"].concat().chars().flat_map(|c| (c as u32).to_le_bytes()).collect::<Vec<_>>();
+    let whole = zipped(&[
+        ("x.npy", npy("|u1", "(4, 1)", &[1, 2, 3, 77])),
+        ("y.npy", npy("|u1", "(4,)", &[0, 1, 0, 1])),
+        ("client.npy", npy("<U3", "(4,)", &names)),
+    ]);
+    let source = json!({"kind": "npz", "path": "a.npz"});
+    fs::write(folder.path().join("a.npz"), &whole).unwrap();
+    // A zero within a name is part of it, and at its end it is none.
+    let found = census(folder.path(), source.clone(), json!({})).unwrap();
+    assert_eq!(found.clients.iter().map(|c| c.name.as_deref().unwrap()).collect::<Vec<_>>(), ["a\0b", "ab"]);
+    let mut other = whole;
+    let at = other.iter().position(|&byte| byte == 77).unwrap();
+    other[at] ^= 1;
+    fs::write(folder.path().join("a.npz"), &other).unwrap();
+    let error = census(folder.path(), source, json!({})).unwrap_err().to_string();
+    assert_eq!(error, "a.npz, x: x.npy: its checksum does not fit: the archive is damaged");
 }
 
 fn leaf(folder: &Path, name: &str, text: &str) {

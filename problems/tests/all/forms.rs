@@ -28,7 +28,9 @@ pub(crate) fn zipped(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes) in files {
         let (at, size, length) = (archive.len() as u32, (bytes.len() as u32).to_le_bytes(), (name.len() as u16).to_le_bytes());
-        let common = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &size, &size, &length].concat();
+        let mut sum = flate2::Crc::new();
+        sum.update(bytes);
+        let common = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &sum.sum().to_le_bytes(), &size, &size, &length].concat();
         archive.extend([b"PK\x03\x04", &common[..], &[0, 0], name.as_bytes(), bytes].concat());
         directory.extend([b"PK\x01\x02\x14\x00", &common[..], &[0; 12], &at.to_le_bytes(), name.as_bytes()].concat());
     }

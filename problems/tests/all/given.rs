@@ -115,7 +115,7 @@ fn what_cannot_be_unseen_is_said_in_one_line() {
 #[test]
 fn bytes_are_numbers_to_every_model() {
     let rows: Vec<u8> = (0..40).map(|k| (k * 37 % 256) as u8).collect();
-    let bytes = Bytes { cols: 4, values: rows.clone(), scale: 0.5, shift: -3.0 };
+    let bytes = Bytes { cols: 4, values: rows.clone().into(), scale: 0.5, shift: -3.0 };
     let dense = Matrix::dense(4, rows.iter().map(|&v| 0.5 * f64::from(v) - 3.0).collect()).unwrap();
     assert_eq!(Matrix::Bytes(bytes.clone()).to_dense(), dense.to_dense());
     for model in [json!({"kind": "softmax"}), json!({"kind": "mlp", "sizes": [3]})] {

@@ -70,7 +70,10 @@ fn deflated(name: &str, bytes: &[u8], times: usize) -> Vec<u8> {
     packer.write_all(bytes).unwrap();
     let packed = packer.finish().unwrap();
     let sizes = [(packed.len() as u32).to_le_bytes(), (bytes.len() as u32).to_le_bytes()].concat();
-    let common = [&[20, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &sizes, &(name.len() as u16).to_le_bytes()].concat();
+    let mut sum = flate2::Crc::new();
+    sum.update(bytes);
+    let sums = [&sum.sum().to_le_bytes()[..], &sizes].concat();
+    let common = [&[20, 0, 0, 0, 8, 0, 0, 0, 0, 0][..], &sums, &(name.len() as u16).to_le_bytes()].concat();
     let mut archive = [b"PK\x03\x04", &common[..], &[0, 0], name.as_bytes(), &packed].concat();
     let entry = [b"PK\x01\x02\x14\x00", &common[..], &[0; 16], name.as_bytes()].concat();
     let (at, size, count) = (archive.len() as u32, (entry.len() * times) as u32, (times as u16).to_le_bytes());

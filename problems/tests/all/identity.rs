@@ -21,7 +21,7 @@ fn another_seed_draws_other_clients_unless_the_truth_is_given() {
     assert!(a.identity.data != b.identity.data && a.identity.people == b.identity.people);
     assert_eq!((a.card().examples, a.card().tested), (30, 30));
     // The rows are new: their best models differ.
-    let value = |problem: &Problem| problem.shards[0].train.value(&problem.start, motet_core::Batch::all());
+    let value = |problem: &Problem| problem.shards[0].train.value(&problem.start(), motet_core::Batch::all());
     let shifted = |problem: &Problem| {
         let x = motet_core::Vector::from(vec![0.3, -0.2, 0.1, 0.4]);
         problem.shards[0].train.value(&x, motet_core::Batch::all())

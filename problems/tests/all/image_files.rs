@@ -134,7 +134,7 @@ fn pictures_in_folders_have_their_folder_as_class() {
     let error = refused(folder.path(), json!({"kind": "cifar", "path": "pets"}));
     assert!(error.contains("pets, train/dog/2.png: 3 x 5 pixels, but the images before have 3 x 4"), "{error}");
     fs::write(folder.path().join("pets/train/dog/2.png"), &png(4, 3)[..40]).unwrap();
-    assert!(refused(folder.path(), json!({"kind": "cifar", "path": "pets"})).contains("train/dog/2.png: no whole PNG"));
+    assert!(refused(folder.path(), json!({"kind": "cifar", "path": "pets"})).contains("train/dog/2.png: not a whole PNG"));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn damaged_batches_are_named_with_the_place() {
     let whole = pickled("labels", &[4], &planes(1));
     // Cut anywhere, a pickle is an error and nothing worse.
     for cut in [0, 1, 2, 30, 100, 200, 1000, whole.len() - 3] {
-        assert!(trial("data_batch_1", &whole[..cut]).contains("data_batch_1: no pickle"), "{cut}");
+        assert!(trial("data_batch_1", &whole[..cut]).contains("data_batch_1: not a pickle"), "{cut}");
     }
     assert!(trial("data_batch_1", &pickled("names", &[4], &planes(1))).contains("neither `labels` nor `fine_labels`"));
     assert!(trial("data_batch_1", &pickled("labels", &[4, 5], &planes(1))).contains("3072 bytes of images for 2 labels"));
@@ -220,7 +220,7 @@ fn broken_zips_are_errors() {
     for cut in [0, 10, 5000, whole.len() - 10] {
         fs::write(folder.path().join("cut.zip"), &whole[..cut]).unwrap();
         let error = refused(folder.path(), json!({"kind": "omniglot", "paths": ["cut.zip"]}));
-        assert!(error.contains("cut.zip, archive: no zip archive"), "{error}");
+        assert!(error.contains("cut.zip, archive: not a zip archive"), "{error}");
     }
     let mut bent = whole.clone();
     // The first picture's bytes come after its local header.

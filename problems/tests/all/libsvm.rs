@@ -42,7 +42,7 @@ fn labels(text: &str) -> (Vec<u32>, u32) {
 
 fn dense(dataset: &Dataset) -> (usize, Vec<f64>) {
     let dense = dataset.features.to_dense();
-    (dense.cols, dense.values)
+    (dense.cols, dense.values.into_vec())
 }
 
 #[test]
@@ -114,6 +114,10 @@ fn every_fault_names_file_line_and_what_is_wrong() {
         ("1:1 2:1\n", "data, line 1: label `1:1` is not a number"),
         ("1,2 2:1\n", "data, line 1: label `1,2` is not a number"),
         ("1 qid:3 2:1\n", "data, line 1: index `qid` is not a whole number from 1 to 134217728"),
+        (
+            "1 100000000:1\n",
+            "data, line 1: index 100000000 in a file of 14 bytes: if there are so many features, `features = 100000000` says it",
+        ),
         ("", "data: no examples in this file"),
         ("# nothing\n\n", "data: no examples in this file"),
         (&long, &format!("data, line 1: value `{}…` of index 1 is not a finite number", "x".repeat(40))),

@@ -19,6 +19,7 @@ mod image_files;
 mod libsvm;
 mod mushrooms;
 mod networks;
+mod one_by_one;
 mod own_data;
 mod own_kinds;
 mod population;

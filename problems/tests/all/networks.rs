@@ -17,7 +17,7 @@ fn numbers(count: usize) -> Vec<f64> {
 
 fn classes(rows: usize, cols: usize, classes: u32) -> Arc<Examples> {
     let labels = (0..rows as u32).map(|k| k * 7 % classes).collect();
-    let features = Matrix::Dense(Dense { cols, values: numbers(rows * cols) });
+    let features = Matrix::Dense(Dense { cols, values: numbers(rows * cols).into() });
     Arc::new(Examples::new(Dataset::new(features, Targets::Classes { labels, classes })).unwrap())
 }
 
@@ -62,7 +62,7 @@ fn storage_does_not_matter() {
     let starts = (0..=rows).map(|r| r * cols).collect();
     let columns = (0..rows * cols).map(|k| (k % cols) as u32).collect();
     let storages = [
-        Matrix::Dense(Dense { cols, values: values.clone() }),
+        Matrix::Dense(Dense { cols, values: values.clone().into() }),
         Matrix::Single(single),
         Matrix::sparse(cols, starts, columns, values).unwrap(),
     ];
@@ -131,7 +131,8 @@ fn running_statistics_are_the_clients_own() {
 #[test]
 fn exams_count_right_answers_and_near_ones() {
     // A network without hidden layers whose scores are the features themselves.
-    let features = Matrix::Single(Single { cols: 6, values: vec![9., 1., 2., 3., 4., 5., 0., 1., 2., 3., 4., 5., 5., 5., 0., 0., 0., 0.] });
+    let features =
+        Matrix::Single(Single { cols: 6, values: vec![9., 1., 2., 3., 4., 5., 0., 1., 2., 3., 4., 5., 5., 5., 0., 0., 0., 0.].into() });
     let targets = Targets::Classes { labels: vec![0, 0, 1], classes: 6 };
     let data = Arc::new(Examples::new(Dataset::new(features, targets)).unwrap());
     let evaluator = model(json!({"kind": "mlp", "sizes": []})).evaluator(&data, 0..3).unwrap();
@@ -180,7 +181,7 @@ fn every_network_learns_from_a_made_up_source() {
         let config: ProblemConfig = serde_json::from_value(json!({"source": source, "model": model})).unwrap();
         let problem = Problem::build_from(&config, &Folders::beside(std::path::Path::new(".")), 1).unwrap();
         let f = &problem.shards[0].train;
-        let (mut x, mut g) = (problem.start.clone(), problem.start.zeros_like());
+        let (mut x, mut g) = (problem.start().into_owned(), problem.start().zeros_like());
         let first = f.value(&x, Batch::all());
         for _ in 0..100 {
             f.gradient(&x, Batch { rows: Rows::All, ..Batch::all() }, &mut g);
@@ -217,7 +218,7 @@ fn tags_touch_only_the_rows_of_their_words() {
     assert!((slope / dense.norm2() - 1.0).abs() < 1e-3, "{slope} {}", dense.norm2());
     let evaluator = problem.shards[0].train_evaluator.as_ref().unwrap();
     let metric = |x: &Vector| evaluator.metrics(x, None)[1];
-    let (mut better, before) = (problem.start.clone(), metric(&problem.start).1);
+    let (mut better, before) = (problem.start().into_owned(), metric(&problem.start()).1);
     for _ in 0..200 {
         f.update(&better.clone(), Batch::all()).add_to(-2.0, &mut better);
     }
@@ -245,7 +246,7 @@ fn a_network_starts_at_the_weights_of_a_file_that_fits_it() {
     };
     let network = || json!({"kind": "mlp", "sizes": [4]});
     let whole = build(3, network(), Some("trained.safetensors")).unwrap();
-    assert_eq!(whole.start.f32s(), trained);
+    assert_eq!(whole.start().f32s(), trained);
     // A client that solves on its own begins there too, and the file is on record.
     assert_eq!(whole.shards[0].train.start().f32s(), trained);
     assert_eq!(whole.inputs.last().unwrap().name, "trained.safetensors");
@@ -255,12 +256,12 @@ fn a_network_starts_at_the_weights_of_a_file_that_fits_it() {
     let bytes = std::fs::read(folder.path().join("trained.safetensors")).unwrap();
     let given = ProblemConfig { weights: Some(bytes.into()), ..config.clone() };
     let given = Problem::build(&given, folder.path(), 1).unwrap();
-    assert_eq!((&given.start, given.shards[0].train.start()), (&whole.start, whole.start.clone()));
+    assert_eq!((&*given.start(), &given.shards[0].train.start()), (&*whole.start(), &*whole.start()));
     assert_eq!(given.inputs.last().unwrap().sha256, whole.inputs.last().unwrap().sha256);
     let torn = ProblemConfig { weights: Some(b"no such thing".to_vec().into()), ..config };
     assert!(Problem::build(&torn, folder.path(), 1).err().unwrap().to_string().contains("not a safetensors file"));
     let dice = build(3, network(), None).unwrap();
-    assert_ne!(dice.start, whole.start);
+    assert_ne!(dice.start(), whole.start());
 
     let refused = |classes, model, weights| build(classes, model, Some(weights)).err().unwrap().to_string();
     assert!(refused(3, network(), "wider.safetensors").contains("`layer1.weight` has shape [7, 5], but the model needs [4, 5]"));

@@ -31,7 +31,7 @@ fn good() -> LabelledRows {
 
 /// Value and slope of every client at some point.
 fn numbers(problem: &Problem) -> Vec<(usize, f64, Vec<f64>)> {
-    let x = Vector::from((0..problem.start.len()).map(|k| 0.25 + k as f64).collect::<Vec<f64>>());
+    let x = Vector::from((0..problem.start().len()).map(|k| 0.25 + k as f64).collect::<Vec<f64>>());
     let of = |shard: &motet_core::Shard| {
         let mut g = Vector::from(vec![0.0; x.len()]);
         shard.train.gradient(&x, Batch::all(), &mut g);
@@ -107,7 +107,7 @@ fn bad_rows_are_told_by_their_number() {
     assert_eq!(infinite, Err(DataError::Feature { row: 1, column: 1, value: f64::INFINITY }));
     let gap = nested(&[&[1.0], &[1.0], &[f64::NAN]]).unwrap_err().to_string();
     assert_eq!(gap, "row 2, column 0: NaN is not a finite number; a data frame may have gaps");
-    let single = Matrix::Single(Single { cols: 2, values: vec![0.0, 0.0, f32::NEG_INFINITY, 0.0] });
+    let single = Matrix::Single(Single { cols: 2, values: vec![0.0, 0.0, f32::NEG_INFINITY, 0.0].into() });
     let found = LabelledRows::of(single).numbers(vec![0.0; 2]).check();
     assert_eq!(found, Err(DataError::Feature { row: 1, column: 0, value: f64::NEG_INFINITY }));
     // Row 1 is empty: the second number of the list is row 2's.
@@ -201,7 +201,7 @@ fn bad_data_frames_are_told_by_row_and_column() {
         (frame().most_categories(NonZeroU32::MIN), "data, column `colour`: 2 different words, more than most_categories = 1"),
         (
             DataFrame::new().column("x", vec![1.0, 2.0]).column("y", vec!["1", "b"]).target("y").targets(TargetKind::Numbers),
-            "data, row 1: `b` of column `y` is no number",
+            "data, row 1: `b` of column `y` is not a number",
         ),
         (DataFrame::new().column("who", vec!["a", "b"]).column("y", vec![0.5, 1.5]).client("who").target("y"), "the rows have no features"),
         (DataFrame::new().column("x", vec![1.0, 2.0]).column("y", vec!["b", "b"]).target("y"), "all labels are of 1 class"),
@@ -276,7 +276,7 @@ fn a_start_is_a_vector_that_fits_or_the_bytes_of_a_file() {
     let config = ProblemConfig { model: Some(ridge()), ..ProblemConfig::new(source) };
     let build = |weights: Weights| Problem::build(&ProblemConfig { weights: Some(weights), ..config.clone() }, Path::new(""), 0);
     let started = build(Vector::from(vec![3.0, 4.0]).into()).unwrap();
-    assert_eq!(started.start.f64s(), [3.0, 4.0]);
+    assert_eq!(started.start().f64s(), [3.0, 4.0]);
     assert_eq!(started.inputs.iter().map(|input| input.name.as_str()).collect::<Vec<_>>(), ["data", "start"]);
     let refused = |weights: Weights| build(weights).err().unwrap();
     let wrong = refused(Vector::from(vec![3.0f32, 4.0]).into());
@@ -287,7 +287,7 @@ fn a_start_is_a_vector_that_fits_or_the_bytes_of_a_file() {
     let functions = ProblemConfig::new(serde_json::from_str(r#"{"kind": "lrs", "clients": 2, "examples": 3, "dim": 2}"#).unwrap());
     let start = Vector::from(vec![0.5; 2]);
     let started = Problem::build(&ProblemConfig { weights: Some(start.into()), ..functions.clone() }, Path::new(""), 0).unwrap();
-    assert_eq!(started.start.at(0), 0.5, "functions of a source start at vectors, too");
+    assert_eq!(started.start().at(0), 0.5, "functions of a source start at vectors, too");
     let bytes = ProblemConfig { weights: Some(vec![0u8].into()), ..functions };
     assert!(matches!(Problem::build(&bytes, Path::new(""), 0), Err(ProblemError::Superfluous { section: "weights", .. })));
     let text = serde_json::to_string(&ProblemConfig { weights: Some(vec![7u8; 3].into()), ..config.clone() }).unwrap();

@@ -1,7 +1,8 @@
 //! Populations: clients made from their numbers, and the classes that clients have in proportions of their own.
 
-use motet_core::{Batch, ClientId, Roster, Vector};
-use motet_problems::{Folders, Problem, ProblemConfig};
+use motet_core::{Batch, ClientId, Roster, Seed, Vector};
+use motet_problems::{Dataset, Folders, Material, Place, Problem, ProblemConfig, Source, Targets};
+use sha2::{Digest, Sha256};
 
 fn build(json: &str) -> Result<Problem, String> {
     let config: ProblemConfig = serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
@@ -76,7 +77,7 @@ fn small_alpha_gives_each_client_few_of_the_gaussian_classes() {
         build(&format!(r#"{source}{alpha}}}, "model": {{"kind": "softmax"}}}}"#)).unwrap()
     };
     let (uneven, even) = (with(0.3), with(1000.0));
-    assert_eq!((uneven.shards.len(), uneven.card().examples, uneven.start.len()), (100, 5000, 200));
+    assert_eq!((uneven.shards.len(), uneven.card().examples, uneven.start().len()), (100, 5000, 200));
     assert!(uneven.shards.iter().all(|shard| shard.train.samples() == 50));
     // Fifty draws of ten even classes have a total variation of 0.17 by chance alone.
     assert!(even.census.heterogeneity.unwrap() < 0.25 && uneven.census.heterogeneity.unwrap() > 0.5);
@@ -102,29 +103,76 @@ fn clients_made_on_demand_are_those_that_are_held() {
     for generator in GENERATORS {
         let with =
             |hold: &str| build(&format!(r#"{{{generator}, "hold": "{hold}", "seed": 3}}"#)).unwrap_or_else(|e| panic!("{generator}: {e}"));
-        let (all, touched) = (with("all"), with("touched"));
-        assert_eq!((touched.shards.len(), touched.population.roster()), (0, all.population.roster()), "{generator}");
-        assert_eq!(touched.start, all.start, "{generator}");
-        let (a, b) = (all.card(), touched.card());
-        assert_eq!((a.clients, a.dim, a.examples, a.tested), (b.clients, b.dim, b.examples, b.tested), "{generator}");
-        for client in (0..all.shards.len() as u32).rev().map(ClientId) {
-            let [a, b] = [&all, &touched].map(|problem| problem.population.shard(client).unwrap().into_owned());
-            let [x, y] = [&a, &b].map(|shard| shard.train.start());
-            assert_eq!(x, y, "{generator}: where client {client:?} begins alone");
-            let mut point = x.clone();
-            (0..point.len()).step_by(2).for_each(|k| match point.view() {
-                motet_core::View::F32(_) => point.f32s_mut()[k] += 0.25,
-                motet_core::View::F64(_) => point.f64s_mut()[k] += 0.25,
-            });
-            let [(f, g), (h, i)] = [&a, &b].map(|shard| {
-                let mut slope = point.zeros_like();
-                shard.train.gradient(&point, Batch::all(), &mut slope);
-                (shard.train.value(&point, Batch::all()), slope)
-            });
-            assert_eq!((f.to_bits(), g), (h.to_bits(), i), "{generator}: client {client:?}");
-            let judged = |shard: &motet_core::Shard| shard.test_evaluator.as_ref().map(|test| test.metrics(&point, None));
-            assert_eq!(judged(&a), judged(&b), "{generator}: client {client:?}");
-        }
+        assert_same_clients(&with("all"), &with("touched"), generator);
+    }
+}
+
+/// Clients that are had one by one are those that are held: where they start, what they are worth, how they are judged.
+pub(crate) fn assert_same_clients(all: &Problem, touched: &Problem, generator: &str) {
+    assert_eq!((touched.shards.len(), touched.population.roster()), (0, all.population.roster()), "{generator}");
+    assert_eq!(touched.start(), all.start(), "{generator}");
+    let (a, b) = (all.card(), touched.card());
+    assert_eq!((a.clients, a.dim, a.examples, a.tested), (b.clients, b.dim, b.examples, b.tested), "{generator}");
+    for client in (0..all.shards.len() as u32).rev().map(ClientId) {
+        let [a, b] = [all, touched].map(|problem| problem.population.shard(client).unwrap().into_owned());
+        let [x, y] = [&a, &b].map(|shard| shard.train.start());
+        assert_eq!(x, y, "{generator}: where client {client:?} begins alone");
+        let mut point = x.clone();
+        (0..point.len()).step_by(2).for_each(|k| match point.view() {
+            motet_core::View::F32(_) => point.f32s_mut()[k] += 0.25,
+            motet_core::View::F64(_) => point.f64s_mut()[k] += 0.25,
+        });
+        let [(f, g), (h, i)] = [&a, &b].map(|shard| {
+            let mut slope = point.zeros_like();
+            shard.train.gradient(&point, Batch::all(), &mut slope);
+            (shard.train.value(&point, Batch::all()), slope)
+        });
+        assert_eq!((f.to_bits(), g), (h.to_bits(), i), "{generator}: client {client:?}");
+        let judged = |shard: &motet_core::Shard| shard.test_evaluator.as_ref().map(|test| test.metrics(&point, None));
+        assert_eq!(judged(&a), judged(&b), "{generator}: client {client:?}");
+    }
+}
+
+/// What the versions that made everybody at once made of seed 5, client by client: the first bytes of a SHA-256 over columns, values and targets.
+#[test]
+fn clients_made_on_demand_have_the_rows_that_everybody_had_at_once() {
+    let known = [
+        (r#"{"kind": "synthetic", "clients": 7, "examples": 20, "features": 60, "heterogeneity": 1.0}"#, "eac0b21584a70df4"),
+        (
+            r#"{"kind": "synthetic", "clients": 5, "examples": 9, "features": 4, "classes": 3, "heterogeneity": 0.5, "shift": 0.5, "imbalance": 1.0, "noise": 0.1}"#,
+            "ed238b1299c985ab",
+        ),
+        (r#"{"kind": "synthetic", "clients": 4, "examples": 6, "features": 3, "heterogeneity": 1.0, "truth": 9}"#, "defe09bf7f90b1d5"),
+        (r#"{"kind": "gaussian-classes", "clients": 6, "features": 5, "examples": 12, "classes": 4, "alpha": 0.5}"#, "cebfea4da4be37c9"),
+        (r#"{"kind": "synthetic-images", "clients": 3, "examples": 5, "side": 6, "classes": 4, "heterogeneity": 0.5}"#, "311754cd0b6b2081"),
+        (
+            r#"{"kind": "synthetic-text", "clients": 3, "examples": 4, "length": 6, "vocabulary": 10, "heterogeneity": 0.5}"#,
+            "4cba80f9d50e625b",
+        ),
+        (r#"{"kind": "synthetic-tags", "clients": 4, "examples": 6, "words": 50, "tags": 7}"#, "9de513c8afbcc5cd"),
+    ];
+    for (generator, expected) in known {
+        let source: Source = serde_json::from_str(generator).unwrap();
+        let made = source.load(&Place { folders: &Folders::new("nowhere".into(), None), seed: Seed(5), hold: None });
+        let Ok(Material::Clients { clients, .. }) = made else { panic!("{generator}: its clients are made one by one") };
+        let mut rows = Sha256::new();
+        (0..clients.clients()).for_each(|client| add(&mut rows, &clients.examples(client).unwrap()));
+        let found: String = rows.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(found, expected, "{generator}");
+    }
+}
+
+fn add(rows: &mut Sha256, examples: &Dataset) {
+    for row in 0..examples.len() {
+        examples.features.entries(row, |column, value| {
+            rows.update((column as u32).to_le_bytes());
+            rows.update(value.to_bits().to_le_bytes());
+        });
+    }
+    match &examples.targets {
+        Targets::Classes { labels, .. } => labels.iter().for_each(|label| rows.update(label.to_le_bytes())),
+        Targets::Numbers(numbers) => numbers.iter().for_each(|number| rows.update(number.to_bits().to_le_bytes())),
+        Targets::Tags { tags, .. } => tags.iter().for_each(|tag| rows.update(tag.to_le_bytes())),
     }
 }
 
@@ -159,7 +207,7 @@ fn what_needs_everyone_cannot_be_made_on_demand() {
     assert_eq!(with(r#", "split": {"kind": "natural", "clients": 3}"#), None);
     for more in [r#", "split": {"kind": "iid", "clients": 3}"#, r#", "split": {"kind": "natural", "min": 2}"#, r#", "unseen": 0.5"#] {
         let error = with(more).unwrap();
-        assert!(error.contains("touched") && error.contains("everyone keeps its own examples"), "{error}");
+        assert!(error.contains("touched") && error.contains("each keeps its own examples"), "{error}");
     }
     assert!(with(r#", "split": {"kind": "natural", "clients": 9}"#).unwrap().contains("8 client(s)"));
     assert!(with(r#", "holdout": {"test": 0.97}"#).unwrap().contains("client 0"), "told before anybody is made");

@@ -41,7 +41,7 @@ fn a_file_becomes_clients_whose_functions_see_their_own_rows_only() {
     assert_eq!(problem.about, "seven (libsvm), contiguous split, logistic");
     assert_eq!(problem.population.roster(), Roster::Counted(3));
     assert_eq!(problem.shards.iter().map(|shard| shard.train.samples()).collect::<Vec<_>>(), [3, 2, 2]);
-    assert_eq!((problem.inputs.len(), problem.start.len()), (1, 1));
+    assert_eq!((problem.inputs.len(), problem.start().len()), (1, 1));
     // Client 1 has the lines 4 and 5: (x, y) = (4, +1), (5, −1).
     let x = Vector::from(vec![0.3]);
     let expect = ((1.0 + (-1.2f64).exp()).ln() + (1.0 + 1.5f64.exp()).ln()) / 2.0;
@@ -72,7 +72,7 @@ fn the_same_seed_builds_the_same_problem_and_another_seed_another() {
         problem.shards.iter().map(|shard| shard.train.value(&x, Batch::all()).to_bits()).collect::<Vec<_>>()
     };
     let seeded = |seed: &str| SMALL.replacen('{', &format!(r#"{{"seed": {seed}, "#), 1);
-    assert_eq!(fingerprint(SMALL, 1), fingerprint(SMALL, 2), "one problem for all runs unless told");
+    assert_eq!(fingerprint(SMALL, 1), fingerprint(SMALL, 2), "one problem for all runs by default");
     assert_eq!(fingerprint(SMALL, 1), fingerprint(&seeded("0"), 1));
     assert_ne!(fingerprint(SMALL, 1), fingerprint(&seeded("1"), 1));
     assert_ne!(fingerprint(&seeded("\"run\""), 1), fingerprint(&seeded("\"run\""), 2));
@@ -101,7 +101,7 @@ fn the_seed_is_a_number_or_run() {
 #[test]
 fn named_problems_bring_their_clients() {
     let q3 = build(r#"{"source": {"kind": "q3"}}"#, 0);
-    assert_eq!((q3.shards.len(), q3.start.len(), q3.about.as_str()), (3, 2, "q3"));
+    assert_eq!((q3.shards.len(), q3.start().len(), q3.about.as_str()), (3, 2, "q3"));
     // ALGORITHMS 2: L = (4, 2, 3.618…), μ = (1, 1, 1.382…).
     let card = q3.card();
     assert!(card.smoothness.is_some_and(|[least, _, most]| (least - 2.0).abs() < 1e-12 && (most - 4.0).abs() < 1e-12));
@@ -139,7 +139,7 @@ fn mean_estimation_has_its_three_groups() {
         r#"{"source": {"kind": "mean-estimation", "groups": [5, 95, 50], "mu": 0.1, "dim": 10, "samples": 1000, "validation": 1000}}"#;
     let problem = build(json, 0);
     assert_eq!(problem.shards.len(), 150);
-    assert!(problem.start.f64s().iter().all(|&x| x == 1.0 / 10f64.sqrt()));
+    assert!(problem.start().f64s().iter().all(|&x| x == 1.0 / 10f64.sqrt()));
     assert!(problem.shards[0].validation.is_some() && problem.shards[1].validation.is_none());
     // Averaged over coordinates: ∇f(0) = −(2/d) mean, L = 2/d.
     let mean_of = |client: usize| {
@@ -178,7 +178,7 @@ fn heterogeneity_drives_the_clients_models_apart_and_zero_keeps_them_together() 
 fn mixture_loss(problem: &Problem, local: &[Vector], alpha: f64) -> f64 {
     let parts: Vec<Part<'_>> =
         problem.shards.iter().zip(local).map(|(shard, local)| Part { alpha, local: Some(local), objective: &*shard.train }).collect();
-    let shared = if alpha > 0.0 { minimise(&parts, 1000).unwrap().x } else { problem.start.clone() };
+    let shared = if alpha > 0.0 { minimise(&parts, 1000).unwrap().x } else { problem.start().into_owned() };
     let loss = |(shard, local): (&motet_core::Shard, &Vector)| {
         let metrics = shard.test_evaluator.as_ref().unwrap().metrics(&Vector::mix(alpha, &shared, local), None);
         metrics.into_iter().find(|(name, _)| *name == "loss").unwrap().1
@@ -252,6 +252,10 @@ fn what_does_not_go_together_is_said_in_one_line() {
         (
             r#"{"source": {"kind": "lrs", "clients": 4000000000, "examples": 2, "dim": 1}}"#,
             "[problem] source = 4000000000 x 2 x 1: clients x examples x dim may be at most 2147483648",
+        ),
+        (
+            r#"{"source": {"kind": "synthetic-posts", "clients": 2, "posts": 1000000000}}"#,
+            "[problem] source = 1000000000 x 60: posts x words of a post may be at most 2147483648",
         ),
         (
             r#"{"source": {"kind": "mean-estimation", "groups": [0, 3, 1], "mu": 0.1, "dim": 2, "samples": 5}}"#,

@@ -25,7 +25,7 @@ fn build(config: &ProblemConfig) -> Problem {
 #[test]
 fn clients_have_points_of_their_own_task() {
     let problem = build(&config(source(), json!({ "kind": "mlp", "sizes": [] })));
-    assert_eq!((problem.shards.len(), problem.start.len()), (5, 2));
+    assert_eq!((problem.shards.len(), problem.start().len()), (5, 2));
     assert!(problem.shards.iter().all(|s| s.train.samples() == 20));
     // A model that is 0 everywhere errs by the curve itself: mean y² is a²/2 up to the draw of 20 points.
     let zero = Vector::from(vec![0f32; 2]);
@@ -39,16 +39,16 @@ fn clients_have_points_of_their_own_task() {
 #[test]
 fn every_client_starts_at_normal_numbers_of_its_own_if_asked() {
     let (own, common) = (build(&config(source(), mlp(true))), build(&config(source(), mlp(false))));
-    assert_eq!(own.start.len(), 1761, "1-40-40-1");
-    assert_eq!(own.start, common.start, "the shared model starts at the same place");
+    assert_eq!(own.start().len(), 1761, "1-40-40-1");
+    assert_eq!(own.start(), common.start(), "the shared model starts at the same place");
     let starts: Vec<Vector> = own.shards.iter().map(|s| s.train.start()).collect();
     for (k, start) in starts.iter().enumerate() {
         // The mean square of 1761 standard normal numbers is 1 ± 0.034.
         assert!((start.norm2() / 1761.0 - 1.0).abs() < 0.15);
-        assert!(starts[..k].iter().all(|other| other.distance2(start) > 1761.0) && start.distance2(&own.start) > 1761.0);
+        assert!(starts[..k].iter().all(|other| other.distance2(start) > 1761.0) && start.distance2(&own.start()) > 1761.0);
     }
     assert_eq!(starts[3], build(&config(source(), mlp(true))).shards[3].train.start(), "the same again");
-    assert!(common.shards.iter().all(|s| s.train.start() == common.start));
+    assert!(common.shards.iter().all(|s| s.train.start() == *common.start()));
 }
 
 #[test]

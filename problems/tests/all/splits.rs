@@ -5,7 +5,7 @@ use motet_problems::{Dataset, Dense, Holdout, Matrix, Partition, ProblemError, S
 use proptest::prelude::*;
 
 fn data(labels: Vec<u32>, classes: u32, keys: Option<Vec<u32>>) -> Dataset {
-    let features = Matrix::Dense(Dense { cols: 1, values: vec![0.0; labels.len()] });
+    let features = Matrix::Dense(Dense { cols: 1, values: vec![0.0; labels.len()].into() });
     Dataset { keys, ..Dataset::new(features, Targets::Classes { labels, classes }) }
 }
 

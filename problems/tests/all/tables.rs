@@ -43,7 +43,46 @@ fn targets_are_classes_or_numbers_as_told() {
     assert_eq!(labels(&problem("w.csv", "")), [2, 1], "whole numbers are classes: 9, 10");
     assert_eq!(labels(&problem("w.csv", r#", "targets": "numbers""#)), [0u64; 0]);
     let error = census(&problem("t.csv", r#", "targets": "numbers""#), &beside(folder.path())).unwrap_err();
-    assert_eq!(error, "t.csv, line 2: `yes` of column `kind` is no number");
+    assert_eq!(error, "t.csv, line 2: `yes` of column `kind` is not a number");
+}
+
+/// Files of several programs in one folder: one writes 1, and the other, whose column has gaps somewhere, 1.0.
+#[test]
+fn a_number_that_is_written_in_two_ways_is_one_class_and_no_two_clients() {
+    let text = b"who,x,ill\na,1,1\nb,2,0.0\na,3,1.0\nb,4,0\na,5,-0\n";
+    let folder = folder_with(&[("t.csv", text), ("w.csv", b"who,x,ill\n3,1,1\n4,2,0\n3.0,3,1\n")]);
+    let problem = |path: &str| format!(r#"{{"source": {{"kind": "table", "path": "{path}", "target": "ill", "client": "who"}}}}"#);
+    assert_eq!(census(&problem("t.csv"), &beside(folder.path())).unwrap().labels, [3, 2]);
+    assert_eq!(
+        census(&problem("w.csv"), &beside(folder.path())).unwrap_err(),
+        "w.csv, column `who`: `3` and `3.0` are one number and two names of clients: write them alike if they are one client, or with a letter if not"
+    );
+}
+
+/// Whole numbers are classes where nobody says more, and the number of a class is not what was written: 0, 1, 2 for 10, 20, 40.
+#[test]
+fn a_model_of_numbers_takes_no_classes_that_were_numbered_anew() {
+    let folder = folder_with(&[
+        ("t.csv", b"who,grade,x\na,10,1\nb,20,2\na,40,3\n"),
+        ("words.csv", b"who,grade,x\na,1.5,1\nb,1./,2\na,2.5,3\n"),
+        ("counts.csv", b"who,grade,x\na,0,1\nb,1,2\na,2,3\n"),
+        ("two.svm", b"1 1:1\n2 1:2\n"),
+        ("ages.svm", b"3 1:1\n9 1:2\n7 1:3\n"),
+    ]);
+    let built = |problem: &str| Problem::build(&config(problem), folder.path(), 0).map(|_| ()).map_err(|error| error.to_string());
+    let svm = |path: &str, more: &str| {
+        format!(
+            r#"{{"source": {{"kind": "libsvm", "path": "{path}"{more}}}, "split": {{"kind": "iid", "clients": 1}}, "model": {{"kind": "ridge"}}}}"#
+        )
+    };
+    for refused in [table("t.csv", ""), table("words.csv", ""), svm("two.svm", ""), svm("ages.svm", "")] {
+        let error = built(&refused).unwrap_err();
+        assert!(error.contains("model `ridge` predicts numbers, but the targets were read as classes"), "{error}");
+    }
+    // Classes that are called by their numbers mean those, and whoever says so has quantities.
+    for taken in [table("counts.csv", ""), table("t.csv", r#", "targets": "numbers""#), svm("ages.svm", r#", "labels": "numbers""#)] {
+        assert_eq!(built(&taken), Ok(()));
+    }
 }
 
 const WITHOUT_PARQUET: &str = "t.parquet, first bytes: this motet was built without the feature `parquet`, which Parquet files need";
@@ -64,7 +103,7 @@ fn damaged_tables_are_named_with_the_line_or_the_column() {
         ("ragged.csv", "", "ragged.csv, line 3: 2 fields, but the header has 3"),
         ("gap.csv", "", "gap.csv, line 3: column `who` has no value"),
         ("twice.csv", "", "twice.csv, line 1: two columns are called `who`"),
-        ("latin.csv", "", "latin.csv, line 2: this is no UTF-8 text"),
+        ("latin.csv", "", "latin.csv, line 2: this is not UTF-8 text"),
         ("head.csv", "", "head.csv: no examples in this file"),
         ("many.csv", r#", "most_categories": 2"#, "column `x`: 3 different words, more than most_categories = 2"),
         ("t.parquet", "", if cfg!(feature = "parquet") { "t.parquet, Parquet footer: " } else { WITHOUT_PARQUET }),
@@ -88,10 +127,10 @@ fn hospitals_are_clients_with_22_features_and_a_cholesterol_of_zero_is_a_gap() {
     ]);
     let problem = r#"{"source": {"kind": "heart-disease", "hospitals": ["a", "b"]}, "model": {"kind": "logistic"}}"#;
     let built = Problem::build(&config(problem), folder.path(), 0).unwrap();
-    assert_eq!((built.start.len(), built.shards.len()), (22, 2));
+    assert_eq!((built.start().len(), built.shards.len()), (22, 2));
     let slope = |client: usize| {
         let mut g = Vector::from(vec![0.0; 22]);
-        built.shards[client].train.gradient(&built.start, Batch::all(), &mut g);
+        built.shards[client].train.gradient(&built.start(), Batch::all(), &mut g);
         g.f64s().to_vec()
     };
     let first = slope(0);
@@ -180,13 +219,13 @@ fn one_cell_does_not_change_what_a_column_of_numbers_is() {
     for (odd, reproach) in [
         ("inf", "is not a finite number"),
         ("1e999", "is not a finite number"),
-        ("1.2.3", "is no number"),
+        ("1.2.3", "is not a number"),
         ("\"1,5\"", "has a decimal comma"),
         ("\"1,234\"", "has a thousands separator"),
         ("12 345", "has a thousands separator"),
         ("5 %", "has a unit"),
-        ("2024-01-31", "is a date and no number"),
-        ("unknown", "is no number"),
+        ("2024-01-31", "is a date, not a number"),
+        ("unknown", "is not a number"),
     ] {
         let error = features(with(odd).as_bytes(), "").unwrap_err();
         let expected = format!("t.csv, line 9: `{}` of column `height` {reproach}", odd.trim_matches('"'));
@@ -198,7 +237,10 @@ fn one_cell_does_not_change_what_a_column_of_numbers_is() {
     assert_eq!(features(with("?").as_bytes(), ""), Ok(1), "a gap is none of those");
     // Nine in ten are numbers, with eight that are not; of eight in ten it is a column of words.
     let error = features(eighty(',', |k| if k < 8 { "x".into() } else { "1".into() }).as_bytes(), "").unwrap_err();
-    assert!(error.contains("line 2: `x` of column `height` is no number, and 72 of its 80 cells are numbers (7 more are none)"), "{error}");
+    assert!(
+        error.contains("line 2: `x` of column `height` is not a number, and 72 of its 80 cells are numbers (7 more are not)"),
+        "{error}"
+    );
     assert_eq!(features(eighty(',', |k| if k < 9 { "x".into() } else { "1".into() }).as_bytes(), ""), Ok(2));
 }
 
@@ -260,6 +302,30 @@ fn dates_are_called_dates() {
 }
 
 #[test]
+fn a_column_that_numbers_the_rows_is_announced() {
+    let notes = |cell: &dyn Fn(usize) -> String, more: &str| {
+        let folder = folder_with(&[("t.csv", eighty(',', cell).as_bytes())]);
+        census(&table("t.csv", &format!(r#", "targets": "numbers"{more}"#)), &beside(folder.path())).unwrap().notes
+    };
+    let note = "column `height` looks like the number of a row, which says nothing about new rows: leave it out (`drop`, or --drop on the command line)";
+    assert_eq!(notes(&|k| (k + 10_001).to_string(), ""), [note]);
+    assert_eq!(notes(&|k| (100 - k).to_string(), ""), [note], "in any order");
+    assert_eq!(notes(&|k| (k / 2 + 1).to_string(), ""), [note], "each client has its own");
+    assert!(notes(&|k| (k + 1).to_string(), r#", "drop": ["height"]"#).is_empty());
+    for (what, cell) in [
+        ("a hole", &(|k: usize| (k + k / 40).to_string()) as &dyn Fn(usize) -> String),
+        ("twice the same", &|k| (k - k / 79).to_string()),
+        ("a gap", &|k| if k == 79 { String::new() } else { k.to_string() }),
+        ("fractions", &|k| format!("{k}.5")),
+        ("one value", &|_| "3".into()),
+    ] {
+        assert!(notes(cell, "").is_empty(), "{what}");
+    }
+    let folder = folder_with(&[("t.csv", b"who,height,grade\na,1,2\nb,2,3\na,3,5\n")]);
+    assert!(census(&table("t.csv", ""), &beside(folder.path())).unwrap().notes.is_empty(), "three rows may be anything");
+}
+
+#[test]
 fn letters_of_other_encodings_are_read_where_the_table_says_so() {
     let text = "who,colour,grade\né,grün,1.5\nb,“rot”,2.5\n";
     let latin: Vec<u8> = text
@@ -282,11 +348,13 @@ fn letters_of_other_encodings_are_read_where_the_table_says_so() {
     for path in ["le.csv", "be.csv", "bom.csv"] {
         assert_eq!(read(path, r#", "encoding": "utf-16""#).unwrap(), plain, "{path}");
         assert!(
-            read(path, "").unwrap_err().contains("first bytes: this is UTF-16 and not UTF-8: `encoding = \"utf-16\"` reads it"),
+            read(path, "")
+                .unwrap_err()
+                .contains("first bytes: this is UTF-16 and not UTF-8: `encoding = \"utf-16\"` (or --encoding utf-16) reads it"),
             "{path}"
         );
     }
-    assert!(read("latin.csv", "").unwrap_err().contains("line 2: this is no UTF-8 text: say `encoding = \"latin-1\"`"));
+    assert!(read("latin.csv", "").unwrap_err().contains("line 2: this is not UTF-8 text: say `encoding = \"latin-1\"`"));
     std::fs::write(folder.path().join("le.csv"), [&little[..], &[7]].concat()).unwrap();
     assert!(read("le.csv", r#", "encoding": "utf-16""#).unwrap_err().contains("two bytes a letter"));
 }

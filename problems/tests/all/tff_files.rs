@@ -88,7 +88,7 @@ fn shakespeare_and_stack_overflow_become_what_their_own_sources_make_of_them() {
     // Tokens: 88 begin, 89 end, 87 unknown; `d`, `t` and `o` are the first, the fifth and the 24th of the 86.
     let [d, t, o] = [1.0, 5.0, 24.0];
     let rows = [88.0, t, o, 89.0, 88.0, 88.0, d, 89.0, 0.0, 0.0, 88.0, d, 87.0, 89.0, 0.0];
-    assert_eq!((data.features.to_dense().values, data.features.cols()), (rows.to_vec(), 5));
+    assert_eq!((data.features.to_dense().values.into_vec(), data.features.cols()), (rows.to_vec(), 5));
     assert_eq!(data.usages, Some(vec![Usage::Train, Usage::Train, Usage::Test]));
     let file = folder.path().join("stackoverflow.sqlite");
     let post =
@@ -168,8 +168,8 @@ fn damaged_and_foreign_files_are_named_with_the_place() {
         (b"]\0\0\x80\0", "unpack it first (xz --decompress)"),
         (b"\x1f\x8b\x08", "unpack it first (gunzip)"),
         (b"\x89HDF\r\n", "this is HDF5"),
-        (b"hello", "no SQLite file"),
-        (b"", "no SQLite file"),
+        (b"hello", "not an SQLite file"),
+        (b"", "not an SQLite file"),
     ] {
         let error = trial(first);
         assert!(error.contains("a.sqlite, first bytes: ") && error.contains(message), "{error}");
@@ -195,6 +195,11 @@ fn damaged_and_foreign_files_are_named_with_the_place() {
     Connection::open(place.join("a.sqlite")).unwrap().execute_batch("DELETE FROM examples WHERE rowid = 7").unwrap();
     let error = census(place, source()).unwrap_err().to_string();
     assert!(error.contains("client `ann`: 99 examples, but the file's own count says 100"), "{error}");
+    // Whoever is in the examples and not in the list would be left out of every result.
+    fresh(&[("train", "ann", digit(&[0.5], 1)), ("train", "bob", digit(&[0.5], 1))]);
+    Connection::open(place.join("a.sqlite")).unwrap().execute_batch("DELETE FROM client_metadata WHERE client_id = 'bob'").unwrap();
+    let error = census(place, source()).unwrap_err().to_string();
+    assert!(error.contains("client `bob`: is not in the file's own list of clients"), "{error}");
     Connection::open(place.join("a.sqlite")).unwrap().execute_batch("DROP TABLE examples").unwrap();
     let error = census(place, source()).unwrap_err().to_string();
     assert!(error.contains("the tables are `client_metadata`: neither examples"), "{error}");

@@ -12,7 +12,7 @@ const DOORS: [(&str, &str); 5] = [
     ("records/src/stream.rs", "by whole records"),
     ("records/src/model_parts.rs", "beside its place, to be renamed when it is whole"),
     ("motet/src/resume/lock.rs", "holds a lock and no record"),
-    ("motet/src/study/participant.rs", "a lock, and a log for people that only grows"),
+    ("motet/src/study/home.rs", "holds a lock, and a log for people that only grows"),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -113,6 +113,22 @@ fn a_flipped_byte_in_every_file_is_found_and_the_file_named() {
     }
 }
 
+/// A file may have holes: eight terabytes that take no room, and half an hour to read.
+#[test]
+fn a_file_that_was_made_endless_is_named_and_not_read() {
+    for name in [names::MANIFEST, names::SUMMARY, names::ROWS, names::CHECKSUMS] {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path());
+        let file = fs::OpenOptions::new().write(true).open(folder.path().join(name)).unwrap();
+        // Not every file system has files of this size.
+        if file.set_len(1 << 43).is_ok() {
+            let found = verify(folder.path());
+            assert!(found.is_err() || !found.unwrap().is_sound(), "{name}");
+            assert!(Records::read(folder.path()).is_err(), "{name}");
+        }
+    }
+}
+
 #[test]
 fn the_open_tail_is_not_covered_yet_and_a_chunk_is() {
     let folder = tempfile::tempdir().unwrap();

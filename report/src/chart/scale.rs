@@ -16,6 +16,8 @@ pub(crate) struct Scale {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Linear,
+    /// Linear, with ticks at whole numbers only.
+    Counted,
     Log,
     /// Logarithmic from here on; 0 stands by itself at the left end.
     LogAndZero(f64),
@@ -35,6 +37,11 @@ impl Scale {
     pub(crate) fn linear(low: f64, high: f64) -> Self {
         let (low, high) = apart(low, high);
         Self { kind: Kind::Linear, low, high }
+    }
+
+    /// For things that are counted: no tick stands between two of them.
+    pub(crate) fn counted(low: f64, high: f64) -> Self {
+        Self { kind: Kind::Counted, ..Self::linear(low, high) }
     }
 
     /// Widened to the next ticks.
@@ -65,7 +72,7 @@ impl Scale {
     /// 0 at the low end, 1 at the high end; beyond them outside. None for what has no place, like 0 on a log axis.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let value = match self.kind {
-            Kind::Linear => value,
+            Kind::Linear | Kind::Counted => value,
             Kind::LogAndZero(_) if value == 0.0 => self.low,
             Kind::Log | Kind::LogAndZero(_) => (value > LEAST).then(|| value.log10())?,
         };
@@ -76,7 +83,7 @@ impl Scale {
     /// For the page's script: kind and ends.
     pub(crate) fn describe(&self) -> String {
         let kind = match self.kind {
-            Kind::Linear => "linear",
+            Kind::Linear | Kind::Counted => "linear",
             Kind::Log => "log",
             Kind::LogAndZero(_) => "zero",
         };
@@ -86,7 +93,7 @@ impl Scale {
     /// From low to high.
     pub(crate) fn ticks(&self) -> Vec<Tick> {
         match self.kind {
-            Kind::Linear => self.linear_ticks(),
+            Kind::Linear | Kind::Counted => self.linear_ticks(),
             Kind::Log => self.log_ticks(self.low),
             Kind::LogAndZero(from) => {
                 let mut ticks = vec![Tick { place: 0.0, label: Some("0".into()) }];
@@ -98,13 +105,14 @@ impl Scale {
 
     fn linear_ticks(&self) -> Vec<Tick> {
         let step = step(self.high - self.low);
+        let step = if self.kind == Kind::Counted { step.max(1.0).ceil() } else { step };
         let first = (self.low / step - 1e-9).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;
         let largest = self.low.abs().max(self.high.abs());
         let label = |value: f64| match largest {
             l if l >= 1e4 => number::magnitude(value),
             l if l < 1e-3 => number::digits(value, 3),
-            _ => format!("{value:.*}", (-(step * 1.0001).log10().floor()).max(0.0) as usize + usize::from(is_quarter(step)))
+            _ => format!("{value:.*}", (-(step * 1.0001).log10().floor()).max(0.0) as usize + usize::from(step < 10.0 && is_quarter(step)))
                 .replace('-', "−"),
         };
         (first..=last)
@@ -189,6 +197,8 @@ mod tests {
         assert_eq!(labels(Scale::linear(0.0, 200.0)), ["0", "50", "100", "150", "200"]);
         assert_eq!(labels(Scale::linear(0.0, 1.0)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(labels(Scale::linear(0.0, 1.3e7)), ["0", "2.5 M", "5 M", "7.5 M", "10 M", "12.5 M"]);
+        assert_eq!(labels(Scale::linear(0.0, 1500.0)), ["0", "250", "500", "750", "1000", "1250", "1500"]);
+        assert_eq!(labels(Scale::counted(1.0, 4.0)), ["1", "2", "3", "4"]);
         assert_eq!(labels(Scale::linear_to_ticks(0.31, 0.42)), ["0.30", "0.32", "0.34", "0.36", "0.38", "0.40", "0.42"]);
         assert_eq!(labels(Scale::linear(-1.0, 0.5)), ["−1.00", "−0.75", "−0.50", "−0.25", "0.00", "0.25", "0.50"]);
     }

@@ -1,15 +1,17 @@
 //! The runs of an experiment, laid out so that claims can pick them by parameter.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::rc::Rc;
 
 use motet_core::{Merit, Outcome, Row};
 use motet_records::{ClientRow, Manifest, ProblemCard, Records, RunCard};
 use serde_json::{Map, Value as Json};
 
 use super::ast::Relation;
-use super::error::Fault;
+use super::error::{Fault, Problem, Span};
 use super::truth::show;
 use crate::former_names;
 
@@ -29,6 +31,45 @@ pub(super) struct Book<'r> {
     /// Every parameter of every run, and `method`, `problem`, `seed`.
     keys: BTreeSet<String>,
     pub(super) problems: &'r [ProblemCard],
+    left: Allowance,
+}
+
+/// How much may still be looked at: quantifiers multiply, and a line of text can ask for more than any machine can do.
+#[derive(Clone)]
+pub(super) struct Allowance {
+    left: Rc<Cell<u64>>,
+    /// Is there as much again for the next view of the seeds?
+    renews: bool,
+}
+
+impl Allowance {
+    /// Some seconds, and some hundred megabytes.
+    const MOST: u64 = 20_000_000;
+    /// What a case costs beside a number, which costs 1.
+    pub(super) const CASE: u64 = 200;
+    /// The same of a comparison, and of a value that is run through.
+    pub(super) const STEP: u64 = 10;
+
+    /// For one view of a claim after the other.
+    pub(super) fn of_a_view() -> Self {
+        Self { left: Rc::new(Cell::new(Self::MOST)), renews: true }
+    }
+
+    /// For everything that is tried together: a claim over long runs is judged a few dozen times before a record is found on which it fails.
+    pub(super) fn of_a_search() -> Self {
+        Self { left: Rc::new(Cell::new(10 * Self::MOST)), renews: false }
+    }
+
+    fn spend(&self, cost: u64, span: &Span) -> Result<(), Fault> {
+        let left = self.left.get().checked_sub(cost);
+        self.left.set(left.unwrap_or(0));
+        left.map(|_| ()).ok_or_else(|| Fault::new(span, Problem::TooMany))
+    }
+
+    /// Did somebody ask for more than there was?
+    pub(super) fn is_spent(&self) -> bool {
+        self.left.get() == 0
+    }
 }
 
 pub(super) struct Run<'r> {
@@ -50,7 +91,29 @@ impl<'r> Book<'r> {
         let results = manifest.runs.iter().filter(|card| card.trial.is_none());
         let runs: Vec<_> = results.map(|card| Run::planned(card, &manifest.problems, &numbers)).collect();
         let keys = runs.iter().flat_map(|run| run.values.keys().cloned()).collect();
-        Self { runs, keys, problems: &manifest.problems }
+        Self { runs, keys, problems: &manifest.problems, left: Allowance::of_a_view() }
+    }
+
+    /// The same book, looked at within what is left of something larger.
+    pub(super) fn within(self, left: &Allowance) -> Self {
+        Self { left: left.clone(), ..self }
+    }
+
+    /// For the next claim, or the next view of one.
+    pub(super) fn renew(&self) {
+        if self.left.renews {
+            self.left.left.set(Allowance::MOST);
+        }
+    }
+
+    /// Refuses what a view of a claim may not cost.
+    pub(super) fn enough_for(cost: u64, span: &Span) -> Result<(), Fault> {
+        if cost <= Allowance::MOST { Ok(()) } else { Err(Fault::new(span, Problem::TooMany)) }
+    }
+
+    /// Books what is looked at.
+    pub(super) fn spend(&self, cost: u64, span: &Span) -> Result<(), Fault> {
+        self.left.spend(cost, span)
     }
 
     /// After it.

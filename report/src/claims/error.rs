@@ -11,7 +11,7 @@ pub(super) type Span = Range<usize>;
 pub struct ClaimError {
     /// The claim's name, where it has one.
     pub claim: Option<String>,
-    /// Its text.
+    /// The claim's text.
     pub text: String,
     /// Where in the text, in bytes.
     pub span: Range<usize>,
@@ -34,6 +34,9 @@ pub enum Problem {
     /// More than anyone can read.
     #[error("the claim is too long or nested too deeply; make it several claims")]
     TooLong,
+    /// More than any machine can look at.
+    #[error("the claim asks for more comparisons than can be made; shorten its lists, or make it several claims")]
+    TooMany,
     /// Something else should stand here.
     #[error("expected {wanted}, found {found}")]
     Expected {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ast::{Elementary, Kind, Link, Measure, Node, Pick, Selector, What, Who, Window};
-use super::book::{Book, Run, Value};
+use super::book::{Allowance, Book, Run, Value};
 use super::curve::{Gap, Rounds};
 use super::error::{Fault, Problem, Span};
 use super::scope::Case;
@@ -47,6 +47,9 @@ pub(super) struct Eval<'a> {
     pub(super) comparisons: Vec<Vec<Judged>>,
 }
 
+/// So many rows are read while one number is computed.
+const ROWS: u64 = 1024;
+
 impl<'a> Eval<'a> {
     pub(super) fn new(text: &'a str, book: &'a Book<'a>, open: &'a [BTreeSet<String>], view: View) -> Self {
         Self { text, book, open, view, pins: Case::new(), variables: vec![], comparisons: vec![] }
@@ -67,6 +70,7 @@ impl<'a> Eval<'a> {
         let mut left = self.number(first)?;
         let (mut all, mut each): (Option<Judged>, Vec<Judged>) = (None, vec![]);
         for link in links {
+            self.book.spend(Allowance::STEP, &first.span)?;
             let right = self.number(&link.right)?;
             let tolerance = match &link.tolerance {
                 None => 0.0,
@@ -86,6 +90,7 @@ impl<'a> Eval<'a> {
     }
 
     pub(super) fn number(&mut self, node: &Node) -> Result<f64, Halt> {
+        self.book.spend(1, &node.span)?;
         Ok(match &node.kind {
             Kind::Number(number) => *number,
             Kind::Variable(name) => match self.variable(name, &node.span)? {
@@ -183,6 +188,7 @@ impl<'a> Eval<'a> {
         }
         let mut total = 0.0;
         for run in &runs {
+            self.book.spend(run.rows.len() as u64 / ROWS, &selector.span)?;
             total += self.read(run, &measure.what, &selector.span)?;
         }
         Ok(total / runs.len() as f64)

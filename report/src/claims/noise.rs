@@ -1,4 +1,4 @@
-//! What the spread over seeds leaves open.
+//! Which claims the spread over seeds leaves undecided.
 //!
 //! Every comparison of a claim is made for each seed too. The differences of its two sides, seed by seed, have a 95 % interval
 //! for their mean. A comparison holds beyond the noise if the whole interval is on its side of the border, fails beyond the noise if the

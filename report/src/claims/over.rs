@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ast::{Fold, Node, Relation, Word};
-use super::book::Value;
+use super::book::{Allowance, Value};
 use super::curve::at_floor;
 use super::error::{Fault, Problem};
 use super::eval::{Eval, Halt, selectors};
@@ -44,6 +44,7 @@ impl Eval<'_> {
         let (mut worst, mut each): (Option<Judged>, Vec<Judged>) = (None, vec![]);
         for pair in points.windows(2) {
             let [(here, a), (next, b)] = pair else { continue };
+            self.book.spend(Allowance::STEP, &key.span)?;
             let mut step = step(*a, relation, *b);
             step.place = Some(format!("{0}={here}, then {0}={next}", key.text));
             each.push(step.clone());
@@ -74,6 +75,7 @@ impl Eval<'_> {
     ) -> Result<Vec<(Value, T)>, Halt> {
         let (mut points, mut missing) = (vec![], None);
         for value in self.domain(body, key)? {
+            self.book.spend(Allowance::STEP, &key.span)?;
             self.pins.insert(full.into(), value.clone());
             self.variables.push((variable_of(&key.text).into(), value.clone()));
             let found = at(self);
@@ -106,6 +108,7 @@ impl Eval<'_> {
             return Ok(values.into_iter().cloned().collect());
         }
         let Some((first, others)) = runs.split_first() else { return Ok(vec![]) };
+        self.book.spend(first.rows.len() as u64, &key.span)?;
         let everywhere = |round: &u64| others.iter().all(|run| run.rows.binary_search_by_key(round, |row| row.round).is_ok());
         Ok(first.rows.iter().map(|row| row.round).filter(everywhere).map(|round| Value::Number(round as f64)).collect())
     }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ast::{Claim, Domain, Kind, Node, Pick, Relation, Selector};
-use super::book::{Book, Run, Value};
+use super::book::{Allowance, Book, Run, Value};
 use super::error::{Fault, Problem};
 use super::eval::{Eval, View};
 
@@ -35,6 +35,7 @@ struct Candidate<'c, 'b> {
 impl Scope {
     /// Looks every selector up; errors name what exists.
     pub(super) fn of(claim: &Claim, book: &Book<'_>) -> Result<Self, Fault> {
+        listed_cases(claim)?;
         let mut candidates = vec![];
         let listed = claim.binders.iter().flat_map(|binder| match &binder.domain {
             Domain::Listed(values) => values.iter().collect(),
@@ -52,10 +53,20 @@ impl Scope {
         }
         candidates.sort_by_key(|candidate| candidate.selector.id);
         let open: Vec<_> = (0..candidates.len()).map(|at| open_keys(at, &candidates)).collect();
-        let cases = join(&candidates, &open)?;
+        let cases = join(&candidates, &open, book)?;
         let seeds = candidates.iter().flat_map(|c| c.runs.iter().map(|run| run.card.seed)).collect();
         Ok(Self { open, cases, seeds })
     }
+}
+
+/// Refuses lists that multiply to more cases than can be looked at.
+fn listed_cases(claim: &Claim) -> Result<(), Fault> {
+    let lists = claim.binders.iter().filter_map(|binder| match &binder.domain {
+        Domain::Listed(values) => Some(values.len() as u64),
+        Domain::Key(_) => None,
+    });
+    let cases = lists.fold(1u64, u64::saturating_mul);
+    Book::enough_for(cases.saturating_mul(Allowance::CASE), &claim.body.span)
 }
 
 fn collect<'c, 'b>(
@@ -173,13 +184,14 @@ fn wanted(at: usize, key: &str, values: &BTreeSet<Value>, candidates: &[Candidat
     others.map(|other| if other.is_disjoint(values) { 0 } else { 2 }).min().unwrap_or(1)
 }
 
-fn join(candidates: &[Candidate<'_, '_>], open: &[BTreeSet<String>]) -> Result<Vec<Case>, Fault> {
+fn join(candidates: &[Candidate<'_, '_>], open: &[BTreeSet<String>], book: &Book<'_>) -> Result<Vec<Case>, Fault> {
     let mut cases = BTreeSet::from([Case::new()]);
     for (candidate, open) in candidates.iter().zip(open) {
         let bound: Vec<_> = open.iter().filter(|key| !candidate.over.contains(key)).collect();
         let offers: BTreeSet<Case> =
             candidate.runs.iter().map(|run| bound.iter().map(|key| ((*key).clone(), run.value(key).clone())).collect()).collect();
         let agree = |case: &Case, offer: &Case| offer.iter().all(|(key, value)| case.get(key).is_none_or(|there| there == value));
+        book.spend((cases.len() as u64).saturating_mul(offers.len() as u64).saturating_mul(Allowance::STEP), &candidate.selector.span)?;
         let joined = cases.iter().flat_map(|case| {
             let fitting = offers.iter().filter(|offer| agree(case, offer));
             fitting.map(|offer| case.iter().chain(offer).map(|(k, v)| (k.clone(), v.clone())).collect::<Case>())

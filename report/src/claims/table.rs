@@ -22,7 +22,7 @@ pub struct Claims(pub Vec<NamedClaim>);
 /// A claim as an experiment file has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedClaim {
-    /// For example its number in EXPERIMENTS.
+    /// What it is called in the experiment file.
     pub name: String,
     /// What is claimed.
     pub text: String,
@@ -34,7 +34,7 @@ pub struct NamedClaim {
     pub note: Option<String>,
 }
 
-/// How sure a claim is, with the letters of EXPERIMENTS.
+/// How sure a claim is, as a letter: V, P, R or N.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Grade {
     /// Verified: it must hold.
@@ -70,14 +70,14 @@ impl From<Grade> for Status {
 }
 
 impl Default for SeedRule {
-    /// The general rule of EXPERIMENTS.
+    /// The general rule.
     fn default() -> Self {
         Self { mean: true, share: Some((4, 5)) }
     }
 }
 
 impl SeedRule {
-    /// How many of so many seeds.
+    /// In how many of `seeds` seeds it must hold.
     pub fn needed(&self, seeds: usize) -> usize {
         self.share.map_or(0, |(part, whole)| (seeds * part as usize).div_ceil(whole as usize))
     }

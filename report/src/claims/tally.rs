@@ -1,7 +1,7 @@
 //! A claim under one view of the seeds: every case, and every comparison in it.
 
 use super::ast::{Claim, Domain, Kind, Node, What};
-use super::book::{Book, Value};
+use super::book::{Allowance, Book, Value};
 use super::error::Fault;
 use super::eval::{Eval, Halt, View};
 use super::scope::Scope;
@@ -66,6 +66,7 @@ impl Tally {
         {
             return Ok(());
         }
+        eval.book.spend(Allowance::CASE, &claim.body.span)?;
         eval.comparisons.clear();
         let judged = eval.truth(&claim.body)?;
         let place = eval.pins.iter().map(|(k, v)| (k.clone(), v.clone())).chain(eval.variables.iter().cloned()).collect();
@@ -91,7 +92,7 @@ impl Tally {
 
     /// `alpha=0.1, seed mean: 120 <= 61.667 is false; 2 of 3 cases fail`
     pub(super) fn words(&self, claim: &Claim, seeds: usize) -> String {
-        let Some(look) = self.worst() else { return "no case fits".into() };
+        let Some(look) = self.worst() else { return "it applies to nothing that was measured".into() };
         let (judged, place) = (&look.judged, self.place(look, seeds));
         let verdict = if judged.truth == Truth::No { "is false" } else { "cannot be decided" };
         let mut words = format!("{place}{} {verdict}", judged.words());

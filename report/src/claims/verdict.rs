@@ -18,6 +18,7 @@ use super::tally::Tally;
 pub fn check(claims: &[NamedClaim], manifest: &Manifest, metrics: &[String]) -> Result<(), ClaimError> {
     let book = Book::planned(manifest);
     claims.iter().try_for_each(|named| {
+        book.renew();
         let checked = read(&named.text).and_then(|claim| {
             Scope::of(&claim, &book)?;
             spelled(&claim.body, metrics)
@@ -29,7 +30,10 @@ pub fn check(claims: &[NamedClaim], manifest: &Manifest, metrics: &[String]) -> 
 /// The verdicts on claims, in their order. An error is a claim that cannot be judged; one that fails is a verdict.
 pub fn judge(claims: &[NamedClaim], records: &Records) -> Result<Vec<Verdict>, ClaimError> {
     let book = Book::done(records);
-    let one = |named: &NamedClaim| verdict(named, &book).map_err(|fault| fault.within(Some(&named.name), &named.text));
+    let one = |named: &NamedClaim| {
+        book.renew();
+        verdict(named, &book).map_err(|fault| fault.within(Some(&named.name), &named.text))
+    };
     claims.iter().map(one).collect()
 }
 
@@ -44,10 +48,14 @@ fn spelled(node: &Node, metrics: &[String]) -> Result<(), Fault> {
     node.children().into_iter().try_for_each(|child| spelled(child, metrics))
 }
 
-fn verdict(named: &NamedClaim, book: &Book<'_>) -> Result<Verdict, Fault> {
+/// The verdict on one claim.
+pub(super) fn verdict(named: &NamedClaim, book: &Book<'_>) -> Result<Verdict, Fault> {
     let claim = read(&named.text)?;
     let scope = Scope::of(&claim, book)?;
-    let tally = |view| Tally::of(&claim, &scope, book, view);
+    let tally = |view| {
+        book.renew();
+        Tally::of(&claim, &scope, book, view)
+    };
     // One seed is its own mean.
     let single = scope.seeds.len() < 2;
     let means = tally(View::Mean)?;
@@ -63,7 +71,7 @@ fn verdict(named: &NamedClaim, book: &Book<'_>) -> Result<Verdict, Fault> {
     let worst_seed = seeds.iter().reduce(|a, b| if b.is_worse_than(a) { b } else { a });
     let shown = if mean_holds && held < needed { worst_seed.or(mean) } else { mean.or(worst_seed) };
     let Some((shown, worst)) = shown.and_then(|tally| Some((tally, tally.worst()?))) else {
-        let why = shown.and_then(|tally| tally.passed_over.clone()).unwrap_or_else(|| "no case fits".into());
+        let why = shown.and_then(|tally| tally.passed_over.clone()).unwrap_or_else(|| "it applies to nothing that was measured".into());
         return Err(Fault::new(&claim.body.span, Problem::Empty(why)));
     };
     let noise = Noise::of(&claim.body, &means, &each);

@@ -1,13 +1,13 @@
 //! A final metric against α: own models at one end, one model for all at the other.
 
 use crate::markup::Markup;
-use crate::mixture::judging;
+use crate::mixture::judging_as_the_verdict;
 use crate::page::tabs::{Switch, figure, legend};
 use crate::{Comparison, figures};
 
 pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
-    let plots: Vec<_> =
-        judging(comparison.metrics()).into_iter().filter_map(|metric| Some((metric, figures::over_alpha(comparison, metric)?))).collect();
+    let metrics = judging_as_the_verdict(comparison, comparison.metrics());
+    let plots: Vec<_> = metrics.into_iter().filter_map(|metric| Some((metric, figures::over_alpha(comparison, metric)?))).collect();
     if plots.is_empty() {
         return;
     }

@@ -63,7 +63,7 @@ fn plot(group: &Group<'_>) -> Plot {
     Plot {
         name: format!("alphas-{}", file_name(&group.label)),
         title: format!("α of each client, {}", group.label),
-        x: ("clients, by their α".into(), Scale::linear_to_ticks(1.0, alphas.len().max(2) as f64)),
+        x: ("clients, by their α".into(), Scale::counted(0.5, alphas.len() as f64 + 0.5)),
         y: ("α".into(), Scale::linear_to_ticks(0.0, 1.0)),
         lines: vec![Line {
             group: 0,

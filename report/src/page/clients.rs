@@ -8,7 +8,7 @@ use crate::chart::sample;
 use crate::clients::ClientTable;
 use crate::figures::{self, group_styles};
 use crate::markup::Markup;
-use crate::mixture::{Role, judging};
+use crate::mixture::{Role, judging_as_the_verdict};
 use crate::page::tabs::{Switch, open_panel};
 use crate::verdict::{Advice, ClientVerdict};
 use crate::{Comparison, number};
@@ -19,7 +19,8 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
     let mut names: Vec<&str> = measured.collect();
     names.sort_unstable();
     names.dedup();
-    let tables: Vec<ClientTable> = judging(names).into_iter().filter_map(|metric| ClientTable::new(comparison, metric)).collect();
+    let tables: Vec<ClientTable> =
+        judging_as_the_verdict(comparison, names).into_iter().filter_map(|metric| ClientTable::new(comparison, metric)).collect();
     if tables.is_empty() {
         return;
     }
@@ -86,7 +87,7 @@ fn write_table(m: &mut Markup, comparison: &Comparison<'_>, table: &ClientTable)
     foot(m);
     let mut note = format!("{} of each client's model; means over seeds.", figures::title(&table.metric));
     if !advised.is_empty() {
-        note.push_str(" Marked is what a client is advised to use, where the verdict advises anything.");
+        note.push_str(" The mark shows what a client is advised to use, where the verdict advises anything.");
     }
     if table.omitted > 0 {
         note.push_str(&format!(" The first {} clients are shown, {} are not: clients.csv has all.", table.lines.len(), table.omitted));

@@ -41,7 +41,7 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
         m.line();
     }
     foot(m);
-    m.element("p", &[("class", &"muted")], "Numbers are means over seeds, with the least and the largest below. Up and down: bytes on the network, all clients together; bits as a paper counts them below. Gradients: examples differentiated, local training included. Marked is the winner, where the verdict names one.");
+    m.element("p", &[("class", &"muted")], "Numbers are means over seeds, with the least and the largest below. Up and down: bytes on the network, all clients together; bits as a paper counts them below. Gradients: examples differentiated, local training included. The mark shows the winner, where the verdict names one.");
     every_run(m, comparison);
     m.close();
 }

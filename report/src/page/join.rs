@@ -27,16 +27,22 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
         m.close();
         m.line();
     }
-    m.element("p", &[("class", &"muted")], NOTE);
+    let pooled = asked.iter().filter_map(|verdict| verdict.joining.as_ref()).any(is_pooled);
+    m.element("p", &[("class", &"muted")], &format!("{NOTE}{}", if pooled { POOLED } else { "" }));
     m.close();
 }
 
 const NOTE: &str = "A gain is how much better the model is that the client would take if it joined than its own, on the same test rows; \
-     positive is better. The advice rests on p, which counts that there are many clients. Pooled is the gain drawn towards that of \
-     all clients, with its interval: it covers on average over clients, and less for a client unlike all others.";
+     positive is better. The advice rests on p, which takes into account that there are many clients.";
+
+const POOLED: &str = " Pooled is the gain moved towards the mean gain of all clients, with its interval: that interval covers 95 % on average over clients, and less for a client unlike all others.";
+
+fn is_pooled(joining: &Joining) -> bool {
+    joining.clients.iter().any(|client| client.pooled.is_some())
+}
 
 fn table(m: &mut Markup, joining: &Joining) {
-    let pooled = joining.clients.iter().any(|client| client.pooled.is_some());
+    let pooled = is_pooled(joining);
     let mut columns = vec![
         Column::Word("client"),
         Column::Word("advice"),
@@ -68,15 +74,15 @@ fn row(m: &mut Markup, client: &ClientVerdict, pooled: bool) {
     badge(m, client.advice);
     m.close();
     number_cell(m, "", &gain(&client.gain), client.gain.mean);
-    number_cell(m, "", &client.adjusted_p.map_or_else(|| "–".into(), |p| number::digits(p, 2)), client.adjusted_p.unwrap_or(2.0));
+    number_cell(m, "half last", &client.adjusted_p.map_or_else(|| "–".into(), |p| number::digits(p, 2)), client.adjusted_p.unwrap_or(2.0));
     if pooled {
         let (words, value) = client.pooled.as_ref().map_or_else(|| ("–".to_owned(), 0.0), |p| (gain(p), p.mean));
         number_cell(m, "", &words, value);
     }
     m.element("td", &[("class", &"word")], &client.with);
-    number_cell(m, "", &number::short(client.alone), client.alone);
-    number_cell(m, "", &number::short(client.joined), client.joined);
-    number_cell(m, "", &number::bytes(client.sent), client.sent);
+    number_cell(m, "half", &number::short(client.alone), client.alone);
+    number_cell(m, "half", &number::short(client.joined), client.joined);
+    number_cell(m, "half last", &number::bytes(client.sent), client.sent);
     m.close();
     m.line();
 }

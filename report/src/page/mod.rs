@@ -2,6 +2,7 @@
 
 mod against_alpha;
 mod alphas;
+mod attendance;
 mod claims;
 mod clients;
 mod curves;
@@ -36,6 +37,7 @@ pub(crate) const SECTIONS: &[fn(&mut Markup, &Comparison<'_>)] = &[
     finals::write,
     clients::write,
     merit::write,
+    attendance::write,
     header::write_details,
     header::write_footer,
 ];

@@ -52,7 +52,7 @@ pub(super) fn begin_rows(m: &mut Markup) {
 
 /// A number as people read it, and as it sorts.
 pub(super) fn number_cell(m: &mut Markup, class: &str, words: &str, value: f64) {
-    // What is no number sorts as the words do.
+    // What is not a number sorts as the words do.
     let key = if value.is_finite() { value.to_string() } else { String::new() };
     m.element("td", &[("class", &class), ("data-sort", &key)], words);
 }

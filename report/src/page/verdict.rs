@@ -18,7 +18,7 @@ pub(crate) fn write(m: &mut Markup, comparison: &Comparison<'_>) {
         m.element("h2", &[("class", &"answer")], "No verdict");
         let why = match (held_out, comparison.folders.len()) {
             (_, 2..) => {
-                "Records of several folders are shown side by side and not judged: nobody knows whether they cut their data in the same way."
+                "Records of several folders are shown side by side and not judged: it is not known whether they split their data in the same way."
             }
             _ => {
                 "Nothing was measured on test data, and training loss, which is shown below, says little about new examples. Hold some out: [problem] holdout = { validation = 0.1, test = 0.2 }."
@@ -55,10 +55,20 @@ pub(super) fn switches(m: &mut Markup, verdicts: &[Verdict]) {
             metrics.push(metric);
         }
     }
+    shorten(&mut problems);
     m.open("div", &[("class", &"controls")]);
     Switch { name: "problem", about: "problem", choices: problems }.write(m);
     Switch { name: "metric", about: "judged by", choices: metrics }.write(m);
     m.close();
+}
+
+/// Leaves out what all problems begin with: `heart.csv (table), logistic, model.l2=0.01` becomes `model.l2=0.01`.
+fn shorten(problems: &mut [(String, String)]) {
+    let parts = |name: &str| name.split(", ").map(str::to_owned).collect::<Vec<_>>();
+    let all: Vec<Vec<String>> = problems.iter().map(|(_, name)| parts(name)).collect();
+    let Some(first) = all.first().filter(|_| all.len() > 1) else { return };
+    let same = (0..first.len()).take_while(|&k| all.iter().all(|name| name.get(k) == first.get(k) && name.len() > k + 1)).count();
+    problems.iter_mut().zip(&all).for_each(|((_, name), all)| *name = all[same..].join(", "));
 }
 
 /// The number of a verdict's problem.
@@ -73,6 +83,9 @@ pub(super) fn place(verdicts: &[Verdict], verdict: &Verdict) -> String {
 }
 
 fn one(m: &mut Markup, verdict: &Verdict, first: bool) {
+    if let Some(problem) = &verdict.problem {
+        m.element("p", &[("class", &"muted")], problem);
+    }
     let class = if matches!(verdict.contest, Contest::Winner { .. }) { "answer sure" } else { "answer" };
     m.element(if first { "h2" } else { "h3" }, &[("class", &class)], &verdict.headline());
     for sentence in [Some(verdict.numbers()), verdict.federation(), verdict.clients()].into_iter().flatten().filter(|s| !s.is_empty()) {
@@ -82,14 +95,14 @@ fn one(m: &mut Markup, verdict: &Verdict, first: bool) {
     m.element("p", &[("class", &"muted")], &verdict.grounds());
     if !verdict.excluded.is_empty() {
         let all: Vec<String> = verdict.excluded.iter().map(|out| format!("{} ({})", out.who, out.why)).collect();
-        m.element("p", &[("class", &"muted")], &format!("Not in the contest: {}.", all.join("; ")));
+        m.element("p", &[("class", &"muted")], &format!("Not compared: {}.", all.join("; ")));
     }
 }
 
 fn ways(m: &mut Markup, verdict: &Verdict) {
     let name = title(&verdict.metric);
     let columns = [
-        Column::Word("way"),
+        Column::Word("method"),
         Column::Word("setting, and how often it was chosen"),
         Column::Number(&name),
         Column::Number("behind the best, 95 % interval"),

@@ -19,7 +19,7 @@ use crate::Comparison;
 pub struct Output {
     /// What people call it.
     pub name: &'static str,
-    /// In one line.
+    /// What it is, in one line.
     pub about: &'static str,
     /// Written by [`render`], or only on request?
     pub usual: bool,
@@ -32,7 +32,7 @@ pub struct Output {
 pub struct File {
     /// Below the folder of the report, `/` between parts.
     pub name: String,
-    /// All of it.
+    /// The whole content.
     pub content: String,
 }
 

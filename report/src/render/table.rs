@@ -34,7 +34,7 @@ pub(crate) fn shown_metrics<'a>(comparison: &Comparison<'a>) -> Vec<&'a str> {
 pub(crate) fn outcomes(group: &Group<'_>) -> Vec<(String, usize)> {
     let mut found: Vec<(String, usize)> = vec![];
     for run in &group.runs {
-        let text = run.outcome().map_or_else(|| "no summary: running, or cut short".to_owned(), ToString::to_string);
+        let text = run.outcome().map_or_else(|| "no summary: still running, or stopped early".to_owned(), ToString::to_string);
         match found.iter_mut().find(|(t, _)| *t == text) {
             Some((_, times)) => *times += 1,
             None => found.push((text, 1)),

@@ -1,4 +1,4 @@
-//! The verdict itself.
+//! The verdict: who wins, who should join, and by how much.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,7 @@ use super::interval::{Estimate, mean};
 use super::multiple::benjamini_hochberg;
 use super::paired::Paired;
 use super::pooling::partially_pooled;
+use super::skew::Skewness;
 use super::study::{Design, Study};
 use super::worth::Worth;
 
@@ -24,7 +25,7 @@ pub struct Verdict {
     pub chosen_by: Option<String>,
     /// What the choice among settings has seen.
     pub choice: Choice,
-    /// Did each client's choice between ways see test data of other draws, since one of the ways was fitted on validation data?
+    /// Did each client choose between methods on test data of other draws, because one of the methods was fitted on validation data?
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ways_by_test: bool,
     /// The share of the error that a difference must reach to count.
@@ -35,12 +36,12 @@ pub struct Verdict {
     pub draws: usize,
     /// Who wins.
     pub contest: Contest,
-    /// Everyone who stands, the best first.
+    /// The methods that were compared, the best first.
     pub ways: Vec<WayResult>,
-    /// Does it pay to join? Known where somebody is alone and somebody is not.
+    /// Does it pay to join? Known if some runs train alone and others together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joining: Option<Joining>,
-    /// Who does not compete, and why.
+    /// What is left out of the comparison, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub excluded: Vec<Excluded>,
 }
@@ -63,7 +64,7 @@ pub enum Contest {
     NoContest,
 }
 
-/// One way to train, with its settings chosen.
+/// One method (a way to train), with its settings chosen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WayResult {
     /// Its name.
@@ -74,9 +75,9 @@ pub struct WayResult {
     pub settings: Vec<Picked>,
     /// The metric on test data: the mean over clients and draws.
     pub value: f64,
-    /// How much the best way is better than this one; none for the best.
+    /// How much better the best method is than this one; `None` for the best.
     pub behind: Option<Estimate>,
-    /// By how much a choice on test data flatters itself.
+    /// How much better a choice on test data looks than it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flattery: Option<f64>,
 }
@@ -84,7 +85,7 @@ pub struct WayResult {
 /// A setting and how often it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Picked {
-    /// The contender's label.
+    /// The label of the runs with this setting.
     pub label: String,
     /// In how many draws, or draws of clients.
     pub times: usize,
@@ -113,7 +114,7 @@ pub enum Advice {
     Unclear,
 }
 
-/// One client.
+/// The verdict on one client.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClientVerdict {
     /// Its place among the study's clients.
@@ -140,13 +141,21 @@ pub struct ClientVerdict {
     pub sent: f64,
 }
 
-/// Somebody who does not compete.
+/// A run or method that is left out of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Excluded {
-    /// The contender or the way.
+    /// The run's label, or the method.
     pub who: String,
     /// Why.
     pub why: String,
+}
+
+impl ClientVerdict {
+    /// Does its interval exclude zero by itself, although the advice, which counts how many clients are asked, is unclear?
+    pub fn is_one_of_many(&self) -> bool {
+        let shown = self.gain.interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
+        self.advice == Advice::Unclear && shown && !self.gain.is_too_small()
+    }
 }
 
 /// What clients take if each chooses for itself among several ways.
@@ -298,16 +307,17 @@ fn join(study: &Study, joined: &Chosen<'_>, alone: &Chosen<'_>, paired: &Paired)
         let mine = way.cells.iter().filter(|((_, client), _)| *client == place);
         mean(&mine.map(|(_, (_, score))| score.test).collect::<Vec<_>>())
     };
+    let skewness = Skewness::of(paired);
     let gain_of = |&client: &usize| {
         let least = study.worth.least(&study.metric, of(alone, client));
-        Estimate::of_client(paired, client, study.design, tries).at_least(least)
+        Estimate::of_client(paired, client, skewness, study.design, tries).at_least(least)
     };
     let gains: Vec<Estimate> = places.iter().map(gain_of).collect();
     // Clients without an interval are no tests.
     let tested: Vec<usize> = (0..gains.len()).filter(|&k| gains[k].p.is_some()).collect();
     let adjusted = benjamini_hochberg(&tested.iter().filter_map(|&k| gains[k].p).collect::<Vec<_>>());
     let adjusted: BTreeMap<usize, f64> = tested.into_iter().zip(adjusted).collect();
-    let pooled = partially_pooled(&gains);
+    let pooled = partially_pooled(&gains, if matches!(study.design, Design::Independent { .. }) { skewness } else { Skewness::default() });
     let mut clients = vec![];
     for (k, (&place, gain)) in places.iter().zip(&gains).enumerate() {
         let choices = joined.cells.iter().filter(|((_, client), _)| *client == place).map(|(_, (c, _))| *c);

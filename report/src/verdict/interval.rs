@@ -5,6 +5,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::exact::Discordance;
 use super::paired::{Paired, Rows};
+use super::skew::Skewness;
 use super::study::Design;
 
 /// A mean difference, with its interval where there is one. Positive is better.
@@ -44,15 +45,16 @@ pub enum Missing {
 pub(super) const MISS: f64 = 0.05;
 
 impl Estimate {
-    /// One client's gain.
-    pub fn of_client(paired: &Paired, client: usize, design: Design, tries: usize) -> Self {
+    /// One client's gain. `skewness` is that of all clients; it counts where draws are independent.
+    pub fn of_client(paired: &Paired, client: usize, skewness: Skewness, design: Design, tries: usize) -> Self {
         match design {
             Design::OneSplit => {
                 let differences = paired.of_client(client);
                 Self::of_rows(paired.rows.get(&client).copied(), &differences, tries)
             }
             _ if !design.same_clients() => Self::without(mean(&paired.of_client(client)), Missing::OneDraw),
-            _ => Self::over_draws(&paired.of_client(client), design),
+            Design::Independent { .. } => Self::over_draws(&paired.of_client(client), design).skewed(skewness),
+            Design::Resplit { .. } => Self::over_draws(&paired.of_client(client), design),
         }
     }
 
@@ -127,11 +129,24 @@ impl Estimate {
         }
     }
 
+    /// Student's interval of a mean over independent draws, moved to where it belongs if the draws are skewed.
+    pub(super) fn skewed(self, skewness: Skewness) -> Self {
+        let (Some((squared_error, freedom)), Some(_)) = (self.error, self.interval) else { return self };
+        let (n, law) = (freedom + 1.0, StudentsT::new(0.0, 1.0, freedom));
+        let Some(law) = law.ok().filter(|_| squared_error > 0.0) else { return self };
+        // The spread of one draw.
+        let s = (squared_error * n).sqrt();
+        let half = law.inverse_cdf(1.0 - MISS / 2.0) / n.sqrt();
+        let interval = [self.mean - s * skewness.bent(half, n), self.mean - s * skewness.bent(-half, n)];
+        let p = 2.0 * law.cdf(-(skewness.straightened(self.mean / s, n) * n.sqrt()).abs());
+        Self { interval: Some(interval), p: Some(p), ..self }
+    }
+
     fn without(mean: f64, missing: Missing) -> Self {
         Self { mean, interval: None, p: None, missing: Some(missing), least: 0.0, error: None }
     }
 
-    /// The same, with the smallest difference that matters.
+    /// Sets the smallest difference that matters.
     #[must_use]
     pub fn at_least(self, least: f64) -> Self {
         Self { least, ..self }
@@ -147,7 +162,7 @@ impl Estimate {
         self.sign_with(self.p)
     }
 
-    /// The same with another p, as many tests ask for.
+    /// Like [`sign`](Self::sign), with a p that takes many tests into account.
     pub fn sign_with(&self, p: Option<f64>) -> i32 {
         if self.mean.abs() < self.least {
             return 0;

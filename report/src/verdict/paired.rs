@@ -1,10 +1,10 @@
-//! Differences between two ways, on the same rows of the same client in the same draw.
+//! Differences between two methods, on the same rows of the same client in the same draw.
 
 use std::collections::BTreeMap;
 
 use super::study::Score;
 
-/// How much better one way is than another: draw × client → difference; positive is better.
+/// How much better one method is than another: draw × client → difference; positive is better.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Paired {
     /// (draw, client) → difference.

@@ -6,15 +6,17 @@
 //! ```
 //!
 //! τ² after DerSimonian and Laird; the interval is Morris's (1983), which counts that μ and τ² are guesses. It covers on average
-//! over the clients, not for each: a client unlike all others is drawn towards them.
+//! over the clients, not for each: a client unlike all others is drawn towards them. Where draws are skewed, so is what is drawn from
+//! them, and the interval moves as that of the client does.
 
 use super::interval::Estimate;
+use super::skew::Skewness;
 
 /// With fewer clients τ² is no more than a guess.
 pub(super) const LEAST_CLIENTS: usize = 5;
 
 /// The clients' gains, each drawn towards their mean. None with fewer than five clients, or where one has no interval over draws.
-pub fn partially_pooled(gains: &[Estimate]) -> Option<Vec<Estimate>> {
+pub fn partially_pooled(gains: &[Estimate], skewness: Skewness) -> Option<Vec<Estimate>> {
     let errors: Vec<(f64, f64)> = gains.iter().map(|gain| gain.error).collect::<Option<_>>()?;
     if gains.len() < LEAST_CLIENTS || errors.iter().any(|(v, _)| *v <= 0.0) {
         return None;
@@ -29,7 +31,7 @@ pub fn partially_pooled(gains: &[Estimate]) -> Option<Vec<Estimate>> {
         let shrink = (n - 3.0) / (n - 1.0) * v / (v + tau2);
         let distance = gain.mean - mu;
         let guessed = 2.0 / (n - 3.0) * shrink * shrink * distance * distance * typical / (v + tau2);
-        Estimate::student(gain.mean - shrink * distance, v * (1.0 - (n - 1.0) / n * shrink) + guessed, *freedom)
+        Estimate::student(gain.mean - shrink * distance, v * (1.0 - (n - 1.0) / n * shrink) + guessed, *freedom).skewed(skewness)
     };
     Some(gains.iter().zip(&errors).map(pooled).collect())
 }

@@ -60,7 +60,7 @@ impl Design {
 pub struct Contender {
     /// What people call it: `flix α=0.5`.
     pub label: String,
-    /// Contenders of one way are settings of one method, of which validation data choose one.
+    /// The method it belongs to: contenders of one way are settings of one method, of which validation data choose one.
     pub way: String,
     /// Does each client have its own data only? This is what joining is compared with.
     pub alone: bool,

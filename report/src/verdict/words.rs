@@ -20,23 +20,29 @@ impl Verdict {
     /// Who wins, in one line.
     pub fn headline(&self) -> String {
         match &self.contest {
-            Contest::Winner { way } => format!("{} by {}.", sentence(&format!("{} {}", way, wins(way))), title(&self.metric)),
+            Contest::Winner { way } => {
+                format!("{} by {}.", sentence(&format!("{} {}", way, if is_plural(way) { "win" } else { "wins" })), title(&self.metric))
+            }
             Contest::NoClearDifference { ways } => match ways.as_slice() {
-                [only] => format!("{} leads by {}, and no clear difference is shown.", sentence(only), title(&self.metric)),
+                [only] => {
+                    let leads = if is_plural(only) { "lead" } else { "leads" };
+                    format!("{} {leads} by {}, and no clear difference is shown.", sentence(only), title(&self.metric))
+                }
                 several if several.len() > NAMED + 1 => {
                     let (named, more) = several.split_at(NAMED);
-                    format!("No clear difference by {} between {} and {} more ways.", title(&self.metric), named.join(", "), more.len())
+                    format!("No clear difference by {} between {} and {} more methods.", title(&self.metric), named.join(", "), more.len())
                 }
                 several => format!("No clear difference by {} between {}.", title(&self.metric), listed(several)),
             },
-            Contest::NoContest => format!("No contest by {}: fewer than two ways can be compared.", title(&self.metric)),
+            Contest::NoContest => format!("Nothing to compare by {}: fewer than two methods were measured.", title(&self.metric)),
         }
     }
 
     /// The numbers behind the headline.
     pub fn numbers(&self) -> String {
         let [best, others @ ..] = self.ways.as_slice() else { return String::new() };
-        let value = format!("{} has {} {}", sentence(&best.way), title(&self.metric), number::short(best.value));
+        let has = if is_plural(&best.way) { "have" } else { "has" };
+        let value = format!("{} {has} {} {}", sentence(&best.way), title(&self.metric), number::short(best.value));
         let compared = |other: &WayResult| {
             let behind = other.behind.as_ref()?;
             let sure = if behind.sign() > 0 { "" } else { " (not clear)" };
@@ -62,20 +68,23 @@ impl Verdict {
         Some(format!("{words}: it gains {} of {}.", gain(estimate), title(&self.metric)))
     }
 
-    /// How many clients are advised what.
+    /// How many clients should join, stay alone, or cannot be told.
     pub fn clients(&self) -> Option<String> {
         let joining = self.joining.as_ref().filter(|joining| !joining.clients.is_empty())?;
         let count = |advice| joining.count(advice);
         let all = joining.clients.len();
         let few = joining.clients.iter().filter(|client| client.gain.missing == Some(Missing::TooFewRows)).count();
         let few = if few > 0 { format!(" {few} of them have fewer than {LEAST_ROWS} test rows.") } else { String::new() };
-        Some(format!(
-            "Of {all} {}, {} should join, {} should stay alone, and for {} it is unclear.{few}",
-            if all == 1 { "client" } else { "clients" },
-            count(Advice::Join),
-            count(Advice::Stay),
-            count(Advice::Unclear)
-        ))
+        let clients = if all == 1 { "The one client".to_owned() } else { format!("All {all} clients") };
+        Some(match [Advice::Join, Advice::Stay, Advice::Unclear].map(count) {
+            [join, 0, 0] if join > 0 => format!("{clients} should join."),
+            [0, stay, 0] if stay > 0 => format!("{clients} should stay alone."),
+            [0, 0, _] if all == 1 => format!("For the one client it is unclear whether it should join.{few}"),
+            [0, 0, _] => format!("For none of the {all} clients is it clear whether it should join.{few}"),
+            [join, stay, unclear] => {
+                format!("Of {all} clients, {join} should join, {stay} should stay alone, and for {unclear} it is unclear.{few}")
+            }
+        })
     }
 
     /// What the intervals rest on, in whole sentences.
@@ -108,14 +117,19 @@ impl Verdict {
                 title(&self.metric)
             ),
         };
-        // docs/lab/coverage.md: 88.7 % with eight independent draws of differences as skew as a squared normal; new splits cover more.
-        if matches!(self.design, Design::Independent { .. }) && draws < MANY_DRAWS {
-            words.push_str(
-                " With so few draws, intervals of very skew differences cover less than 95 % (89 % in the worst case that was tried).",
-            );
+        match self.design {
+            Design::Independent { same_clients: true } if self.joining.as_ref().is_some_and(|joining| !joining.clients.is_empty()) => words.push_str(
+                " Where the differences of the clients are skewed in the same way, the intervals of single clients are shifted accordingly (Hall 1992).",
+            ),
+            // docs/lab/coverage.md: means over few clients are skewed too, and one series of draws does not tell how much.
+            Design::Independent { same_clients: false } if draws < MANY_DRAWS => words.push_str(
+                " With so few problems, intervals of very skewed differences cover less than 95 % (84 % in the worst case that was tried).",
+            ),
+            _ => {}
         }
         if self.worth.share() > 0.0 {
-            words.push_str(&format!(" A difference counts from {} % of the error on.", number::short(100.0 * self.worth.share())));
+            words
+                .push_str(&format!(" A difference counts if it is at least {} % of the error.", number::short(100.0 * self.worth.share())));
         }
         if self.joining.as_ref().is_some_and(|joining| joining.clients.len() > 1) {
             words.push_str(
@@ -129,7 +143,7 @@ impl Verdict {
             Choice::TestRows => " There are no validation data: the choice among settings saw the test rows themselves, and tests count every setting that was tried.",
         });
         if self.ways_by_test {
-            words.push_str(" Some way was fitted on validation data, which flatter it: between ways, clients choose on the test data of the other draws.");
+            words.push_str(" Some method was fitted on validation data and looks better there than it is, so clients choose between methods on the test data of the other draws.");
         }
         if matches!(self.choice, Choice::OtherDraws | Choice::TestRows) {
             words.push_str(&self.flattered());
@@ -146,7 +160,7 @@ impl Verdict {
                 number::digits(by, 2),
                 way.way
             ),
-            None => " By how much that flatters cannot be measured with one draw.".into(),
+            None => " How much better the choice looks because of that cannot be measured with one draw.".into(),
         }
     }
 }
@@ -155,6 +169,7 @@ impl Verdict {
 pub(crate) fn gain(estimate: &Estimate) -> String {
     let mean = number::digits(estimate.mean, 3);
     match (estimate.interval, estimate.missing) {
+        (None, Some(Missing::NoSpread)) => format!("{mean} in every draw, which has no interval"),
         (Some([low, high]), _) => format!("{mean} [{}, {}]", number::digits(low, 3), number::digits(high, 3)),
         (None, Some(missing)) => format!("{mean}, {}", without(missing)),
         (None, None) => mean,
@@ -165,13 +180,14 @@ fn without(missing: Missing) -> &'static str {
     match missing {
         Missing::OneDraw => "no interval from one draw",
         Missing::TooFewRows => "too few test rows for an interval",
-        Missing::NoSpread => "every draw the same, no interval",
+        Missing::NoSpread => "the same in every draw, no interval",
         Missing::Nothing => "not measured",
     }
 }
 
-fn wins(way: &str) -> &'static str {
-    if way.starts_with("own models") { "win" } else { "wins" }
+/// "Own models win", and everything else wins.
+fn is_plural(way: &str) -> bool {
+    way.starts_with("own models")
 }
 
 fn sentence(text: &str) -> String {

@@ -7,7 +7,7 @@
 use motet_core::larger_is_better;
 use serde::Serialize;
 
-/// A share of the error.
+/// The smallest difference that matters, as a share of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Worth(f64);

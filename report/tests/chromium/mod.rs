@@ -12,31 +12,42 @@ pub(crate) struct Seen {
     pub(crate) log: String,
 }
 
+/// What somebody looks at the page on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Screen {
+    /// A telephone of 400 pixels, or 1300 and more.
+    pub(crate) narrow: bool,
+    pub(crate) dark: bool,
+}
+
+const WIDE: Screen = Screen { narrow: false, dark: false };
+
+/// All of them.
+#[allow(dead_code, reason = "each test program has its own copy of this module")]
+pub(crate) const SCREENS: [Screen; 4] =
+    [WIDE, Screen { dark: true, ..WIDE }, Screen { narrow: true, ..WIDE }, Screen { narrow: true, dark: true }];
+
 /// Opens a page with a script at its end, which finds faults of the page in `errors`; none without a browser.
+#[allow(dead_code, reason = "each test program has its own copy of this module")]
 pub(crate) fn open(page: &Path, script: &str) -> Option<Seen> {
-    with_script(page, script);
-    visit(page, &[])
+    open_on(WIDE, page, script)
 }
 
-/// The same for somebody who likes it dark.
-#[allow(dead_code, reason = "each test program has its own copy of this module")]
-pub(crate) fn open_dark(page: &Path, script: &str) -> Option<Seen> {
+/// The same on some screen. On a narrow one the script tells `parent` the page's title when it is done.
+pub(crate) fn open_on(screen: Screen, page: &Path, script: &str) -> Option<Seen> {
     with_script(page, script);
-    visit(page, &["--blink-settings=preferredColorScheme=0"])
-}
-
-/// The same on a screen of so many pixels. The script tells `parent` the page's title when it is done.
-#[allow(dead_code, reason = "each test program has its own copy of this module")]
-pub(crate) fn open_narrow(page: &Path, script: &str, pixels: u32) -> Option<Seen> {
-    with_script(page, script);
+    let settings: &[&str] = if screen.dark { &["--blink-settings=preferredColorScheme=0"] } else { &[] };
+    if !screen.narrow {
+        return visit(page, settings);
+    }
     let frame = page.with_file_name("narrow.html");
     let text = format!(
         "<!doctype html><html><head><title></title><script>onmessage = (e) => {{ document.title = e.data; }};</script></head>\
-         <body style=\"margin:0\"><iframe src=\"{}\" style=\"border:0;width:{pixels}px;height:900px\"></iframe></body></html>",
+         <body style=\"margin:0\"><iframe src=\"{}\" style=\"border:0;width:400px;height:900px\"></iframe></body></html>",
         page.file_name().unwrap_or_default().to_string_lossy()
     );
     fs::write(&frame, text).expect("the frame can be written");
-    visit(&frame, &[])
+    visit(&frame, settings)
 }
 
 fn with_script(page: &Path, script: &str) {

@@ -1,6 +1,6 @@
 //! What people are told when a claim is wrong.
 
-use motet_report::claims::{NamedClaim, check, parse};
+use motet_report::claims::{ClaimError, NamedClaim, check, falsify, judge, parse};
 use proptest::prelude::*;
 
 use crate::made::flix_and_scafflix;
@@ -22,6 +22,28 @@ fn a_message_is_short_however_long_the_claim_is() {
         let said = parse(&text).unwrap_err().to_string();
         assert!(said.chars().count() < 1000 && said.lines().count() == 1, "{} characters: {said}", said.len());
     }
+}
+
+/// Quantifiers multiply: a line of some hundred characters asks for more than any machine can do.
+#[test]
+fn what_nobody_can_look_at_is_refused_and_not_begun() {
+    let made = flix_and_scafflix();
+    let named = |text: &str| [NamedClaim { name: "it".into(), text: text.into(), ..NamedClaim::default() }];
+    let list = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]";
+    let binders: Vec<String> = ('a'..='h').filter(|c| !"dn".contains(*c)).map(|c| format!("q{c} in {list}")).collect();
+    let lists = format!("for {}, z in {list}: final(flix, gap) < qa", binders.join(", "));
+    // One fold in another, each over all rounds.
+    let folds = (0..8).fold("final(flix, gap)".to_owned(), |inside, _| format!("min({inside}, over=round)"));
+    for (text, before) in [(lists.clone(), true), (format!("{folds} < 1"), false)] {
+        let claims = named(&text);
+        let said = |result: Result<(), ClaimError>| result.unwrap_err().to_string();
+        if before {
+            assert!(said(check(&claims, &made.0.manifest, &[])).contains("more comparisons than can be made"));
+        }
+        assert!(said(judge(&claims, &made.0).map(|_| ())).contains("more comparisons than can be made"), "{text}");
+    }
+    let falsified = falsify(&named(&lists)[0], &made.0.manifest, 1000).unwrap_err().to_string();
+    assert!(falsified.contains("more comparisons than can be made"), "{falsified}");
 }
 
 #[test]

@@ -39,6 +39,14 @@ fn intervals_of_independent_draws_cover_ninety_five_of_a_hundred() {
     assert!((0.915..=0.985).contains(&others.federation.share()), "{}", others.federation.share());
 }
 
+/// With one dimension differences are as skewed as a squared normal, for which Student's t covers 88.7 % with eight draws.
+#[test]
+fn intervals_of_skewed_differences_cover_too() {
+    let skewed = coverage(Lab { dim: 1, ..REDRAWN }, 250);
+    // 2,500 intervals: a standard error of 0.5 points.
+    assert!((0.925..=0.97).contains(&skewed.clients.share()), "{}", skewed.clients.share());
+}
+
 #[test]
 fn intervals_of_repeated_splits_cover_at_least_what_they_say() {
     let found = coverage(Lab { kind: Kind::Resplit, draws: 10, ..REDRAWN }, 200);
@@ -167,8 +175,10 @@ fn coverage_of_two_thousand_studies() {
     }
     for (words, lab) in [
         ("repeated splits, 30 rows to train and 15 to test", Lab { kind: Kind::Resplit, draws: 10, train: 30, test: 15, ..REDRAWN }),
-        // Told and not asserted: differences as skew as a squared normal need more draws than these.
-        ("new rows, one dimension: very skew", Lab { dim: 1, ..REDRAWN }),
+        ("new rows, one dimension: very skewed", Lab { dim: 1, ..REDRAWN }),
+        ("new rows, one dimension: very skewed", Lab { dim: 1, draws: 5, ..REDRAWN }),
+        ("new rows, one dimension: very skewed", Lab { dim: 1, draws: 5, clients: 5, ..REDRAWN }),
+        ("new rows, one dimension: very skewed", Lab { dim: 1, draws: 20, ..REDRAWN }),
     ] {
         let Coverage { clients: each, federation, pooled } = coverage(lab, STUDIES);
         println!(
@@ -182,7 +192,8 @@ fn coverage_of_two_thousand_studies() {
             100.0 * pooled.share(),
             pooled.width()
         );
-        assert!(lab.dim == 1 || each.share() >= 0.93);
+        // With five clients and five draws a shared skewness is often not shown: told and not asserted.
+        assert!(lab.clients < 10 || each.share() >= 0.925, "{words}: {}", each.share());
     }
     println!("\n| one split: rows | gained | lost | covers | width |\n| ---: | ---: | ---: | ---: | ---: |");
     for all in [40, 100, 400] {

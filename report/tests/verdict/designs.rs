@@ -185,3 +185,29 @@ fn a_difference_that_is_sure_and_too_small_is_no_verdict() {
     assert_eq!(asked(-0.004, 0.01), (None, Advice::Unclear, Advice::Unclear));
     assert_eq!(Worth::new(-0.1).or(Worth::new(1.1)).or(Worth::new(f64::NAN)), None);
 }
+
+#[test]
+fn an_interval_beside_zero_is_no_advice_where_many_clients_are_asked_and_says_so() {
+    // Eight draws. The first client gains 0.1 with p = 0.033; the others waver around nothing.
+    let judged = |clients: usize| {
+        let wavering = |draw: usize| if draw.is_multiple_of(2) { 0.1 } else { -0.1 };
+        let cells = |of: &dyn Fn(usize, usize) -> f64| {
+            (0..8)
+                .flat_map(|draw| (0..clients).map(move |client| (draw, client)))
+                .map(|(draw, client)| score(draw, client, None, of(draw, client)))
+                .collect()
+        };
+        let own = contender("local", "own models", true, cells(&|_, _| 1.0));
+        let joined = cells(&|draw, client| 1.0 - if client == 0 { 0.1 } else { 0.001 * client as f64 } - wavering(draw));
+        let names = (0..clients).map(|client| format!("client {client}")).collect();
+        let mut study = study(DRAWS, 8, vec![own, contender("flix", "flix", false, joined)]);
+        study.clients = names;
+        judge(&study).joining.unwrap().clients
+    };
+    let alone = &judged(1)[0];
+    assert_eq!((alone.advice, alone.is_one_of_many()), (Advice::Join, false));
+    let among = &judged(6);
+    assert!(among[0].gain.interval.unwrap()[0] > 0.0, "{:?}", among[0].gain);
+    assert_eq!((among[0].advice, among[0].is_one_of_many()), (Advice::Unclear, true));
+    assert!(among[1..].iter().all(|client| client.advice == Advice::Unclear && !client.is_one_of_many()));
+}

@@ -1,7 +1,6 @@
 //! "Should I join?": the advice follows the paired intervals, and the page shows it for each client.
 
 use std::fs;
-use std::path::Path;
 
 use motet_core::{Outcome, UpDown};
 use motet_records::{ClientRow, Manifest, ProblemCard, Records, RunCard, RunSummary, Summary};
@@ -136,6 +135,8 @@ const beyond = Array.from(document.querySelectorAll("main *")).filter((e) => e.o
 said.push("beyond " + beyond.slice(0, 3).map((e) => e.tagName + "." + e.className).join(" "));
 const cell = document.querySelector("#join .panel:not([hidden]) tbody td:nth-child(3)");
 said.push("label " + cell.dataset.label + " " + getComputedStyle(cell, "::before").content);
+const [name, advice] = Array.from(cell.parentElement.cells).map((c) => c.getBoundingClientRect());
+said.push("one line " + (Math.abs(name.top - advice.top) < 4 && name.right <= advice.left && name.left >= 0 && advice.right <= wide));
 const answer = document.querySelector("#verdict .answer").getBoundingClientRect();
 said.push(answer.top > 0 && answer.bottom < 700 ? "first screen" : "below " + answer.bottom);
 document.title = said.join("; ") + "; errors: " + errors.length;
@@ -145,13 +146,15 @@ parent.postMessage(document.title, "*");
 #[test]
 fn at_four_hundred_pixels_nothing_scrolls_away() {
     let folder = tempfile::tempdir().unwrap();
-    render(&[("join".into(), records(5))], folder.path()).unwrap();
-    let Some(seen) = chromium::open_narrow(&folder.path().join("report.html"), NARROW, 400) else { return };
-    assert_eq!(
-        seen.title, "page true; beyond ; label gain, 95 % interval \"gain, 95 % interval\"; first screen; errors: 0",
-        "{}",
-        seen.log
-    );
+    for screen in chromium::SCREENS.into_iter().filter(|screen| screen.narrow) {
+        render(&[("join".into(), records(5))], folder.path()).unwrap();
+        let Some(seen) = chromium::open_on(screen, &folder.path().join("report.html"), NARROW) else { return };
+        assert_eq!(
+            seen.title, "page true; beyond ; label gain, 95 % interval \"gain, 95 % interval\"; one line true; first screen; errors: 0",
+            "{screen:?} {}",
+            seen.log
+        );
+    }
 }
 
 /// The contrast of every text with what lies behind it, after WCAG: 4.5 is enough for small letters.
@@ -162,14 +165,16 @@ const contrast = (e) => { const a = light(getComputedStyle(e).color), b = light(
 const texts = Array.from(document.querySelectorAll("#verdict *, #join *")).filter((e) => e.offsetParent && !e.closest("svg") && Array.from(e.childNodes).some((n) => n.nodeType === 3 && n.textContent.trim()));
 const worst = texts.map((e) => [contrast(e), e.tagName + "." + e.className]).sort((a, b) => a[0] - b[0])[0];
 document.title = (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light") + (worst[0] >= 4.5 ? " readable" : " " + worst.join(" ")) + "; errors: " + errors.length;
+parent.postMessage(document.title, "*");
 </script>"##;
 
 #[test]
 fn light_and_dark_can_be_read() {
-    for (open, theme) in [(chromium::open as fn(&Path, &str) -> Option<chromium::Seen>, "light"), (chromium::open_dark, "dark")] {
+    for screen in chromium::SCREENS {
         let folder = tempfile::tempdir().unwrap();
         render(&[("join".into(), records(5))], folder.path()).unwrap();
-        let Some(seen) = open(&folder.path().join("report.html"), CONTRAST) else { return };
-        assert_eq!(seen.title, format!("{theme} readable; errors: 0"));
+        let Some(seen) = chromium::open_on(screen, &folder.path().join("report.html"), CONTRAST) else { return };
+        let theme = if screen.dark { "dark" } else { "light" };
+        assert_eq!(seen.title, format!("{theme} readable; errors: 0"), "{screen:?}");
     }
 }

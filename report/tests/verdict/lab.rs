@@ -8,7 +8,7 @@
 //! gᵢ = d/n − α² |m̄ − mᵢ|² − ((1 − α + α/N)² + (N − 1) (α/N)²) d/n,    E|m̄ − mᵢ|² = d τ² (1 − 1/N)
 //! ```
 //!
-//! With d = 1 the differences are as skew as a squared normal; with d = 10, as with any model of some size, much less.
+//! With d = 1 the differences are as skewed as a squared normal; with d = 10, as with any model of some size, much less.
 
 use motet_core::{Rng, Seed};
 use motet_report::verdict::{Contender, Design, Score, Study};

@@ -41,13 +41,14 @@ impl Homes {
         self.homes.get(client.0 as usize).copied().unwrap_or(client.0 % self.ranks as u32)
     }
 
-    /// Where clients are sent who can work anywhere: so that no rank has more to do than it must.
-    pub fn spread(&self, clients: &[ClientId]) -> Vec<u32> {
-        if self.costs.is_empty() {
-            return (0..clients.len()).map(|k| (k % self.ranks) as u32).collect();
-        }
-        let cost = |id: &ClientId| self.costs.get(id.0 as usize).copied().unwrap_or(1);
-        dealt(self.ranks, &clients.iter().map(cost).collect::<Vec<_>>())
+    /// What a client costs, where that is known; 1 otherwise.
+    pub fn cost(&self, client: ClientId) -> u64 {
+        self.costs.get(client.0 as usize).copied().unwrap_or(1)
+    }
+
+    /// Where clients are sent who can work anywhere and cost so much: so that no rank has more to do than it must.
+    pub fn spread(&self, costs: &[u64]) -> Vec<u32> {
+        dealt(self.ranks, costs)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Ranks that are threads of one program: the same code as on a cluster, for tests.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Crew, CrewGone};
@@ -45,6 +45,10 @@ impl Crew for LocalCrew {
         self.to.len()
     }
 
+    fn neighbours(&self) -> Vec<usize> {
+        (0..self.size()).collect()
+    }
+
     fn broadcast(&self, message: &mut Vec<u8>) -> Result<(), CrewGone> {
         if self.rank == 0 {
             return (1..self.size()).try_for_each(|to| self.send(to, message));
@@ -59,6 +63,14 @@ impl Crew for LocalCrew {
 
     fn receive(&self, from: usize) -> Result<Vec<u8>, CrewGone> {
         self.from[from].lock().unwrap_or_else(PoisonError::into_inner).recv().map_err(|_| CrewGone(from))
+    }
+
+    fn look_for(&self, from: usize) -> Result<Option<Vec<u8>>, CrewGone> {
+        match self.from[from].lock().unwrap_or_else(PoisonError::into_inner).try_recv() {
+            Ok(message) => Ok(Some(message)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Err(CrewGone(from)),
+        }
     }
 
     fn swap(&self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, CrewGone> {

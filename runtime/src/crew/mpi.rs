@@ -1,7 +1,6 @@
 //! Ranks of a program that an MPI started: `mpirun -n 64 motet run big.toml`.
 
 use mpi::collective::CommunicatorCollectives;
-use mpi::datatype::{Partition, PartitionMut};
 use mpi::environment::Universe;
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::{Communicator, SimpleCommunicator};
@@ -18,9 +17,10 @@ const LONGEST: usize = 1 << 30;
 pub struct MpiCrew {
     rank: usize,
     size: usize,
+    neighbours: Vec<usize>,
 }
 
-/// Ends MPI when it goes.
+/// Ends MPI when it is dropped.
 pub struct MpiSession(#[allow(dead_code, reason = "held for its end")] Universe);
 
 impl MpiCrew {
@@ -30,7 +30,11 @@ impl MpiCrew {
         let (universe, _) = mpi::initialize_with_threading(mpi::Threading::Funneled)?;
         let world = universe.world();
         let (rank, size) = (world.rank() as usize, world.size() as usize);
-        Some((MpiSession(universe), Self { rank, size }))
+        let machine = world.split_shared(world.rank());
+        let mut neighbours = vec![0; machine.size() as usize];
+        machine.all_gather_into(&world.rank(), &mut neighbours[..]);
+        let neighbours = neighbours.into_iter().map(|rank| rank as usize).collect();
+        Some((MpiSession(universe), Self { rank, size, neighbours }))
     }
 
     /// Ends the whole job at once, with this exit code.
@@ -50,6 +54,10 @@ impl Crew for MpiCrew {
 
     fn size(&self) -> usize {
         self.size
+    }
+
+    fn neighbours(&self) -> Vec<usize> {
+        self.neighbours.clone()
     }
 
     fn broadcast(&self, message: &mut Vec<u8>) -> Result<(), CrewGone> {
@@ -102,24 +110,35 @@ impl Crew for MpiCrew {
         Ok(message)
     }
 
-    fn swap(&self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, CrewGone> {
-        let lengths: Vec<i32> = messages.iter().map(|message| message.len() as i32).collect();
-        let mut coming = vec![0i32; self.size];
-        world().all_to_all_into(&lengths[..], &mut coming[..]);
-        let starts =
-            |lengths: &[i32]| -> Vec<i32> { lengths.iter().scan(0, |sum, length| Some(std::mem::replace(sum, *sum + length))).collect() };
-        let (out, mut inbox) = (messages.concat(), vec![0u8; coming.iter().map(|length| *length as usize).sum()]);
-        {
-            let out = Partition::new(&out[..], lengths.clone(), starts(&lengths));
-            let mut into = PartitionMut::new(&mut inbox[..], coming.clone(), starts(&coming));
-            world().all_to_all_varcount_into(&out, &mut into);
+    fn look_for(&self, from: usize) -> Result<Option<Vec<u8>>, CrewGone> {
+        let there = world().process_at_rank(from as i32).immediate_probe().is_some();
+        there.then(|| self.receive(from)).transpose()
+    }
+
+    fn swap(&self, mut messages: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, CrewGone> {
+        let own = std::mem::take(&mut messages[self.rank]);
+        let lengths: Vec<u64> = messages.iter().map(|message| message.len() as u64).collect();
+        let mut coming = vec![0u64; self.size];
+        let world = world();
+        world.all_to_all_into(&lengths[..], &mut coming[..]);
+        let mut inbox: Vec<Vec<u8>> = coming.iter().map(|length| vec![0; *length as usize]).collect();
+        // In pairs that change at every step, so that all links are at work; nothing is copied on the way.
+        for step in 1..self.size {
+            let (to, from) = ((self.rank + step) % self.size, (self.rank + self.size - step) % self.size);
+            let (to_process, from_process) = (world.process_at_rank(to as i32), world.process_at_rank(from as i32));
+            mpi::request::scope(|scope| {
+                let into = inbox[from].chunks_mut(LONGEST).map(|part| from_process.immediate_receive_into(scope, part));
+                let into: Vec<_> = into.collect();
+                let out: Vec<_> = messages[to].chunks(LONGEST).map(|part| to_process.immediate_send(scope, part)).collect();
+                for request in into {
+                    request.wait();
+                }
+                for request in out {
+                    request.wait();
+                }
+            });
         }
-        let mut left = &inbox[..];
-        let cut = |length: &i32| {
-            let (own, rest) = left.split_at(*length as usize);
-            left = rest;
-            own.to_vec()
-        };
-        Ok(coming.iter().map(cut).collect())
+        inbox[self.rank] = own;
+        Ok(inbox)
     }
 }

@@ -2,6 +2,7 @@
 
 use motet_core::{ClientId, ProbeRequest, Reader, Slot, StoreError, Vector, Wire, wire};
 
+use super::sums::SumOrder;
 use super::{Crew, CrewGone};
 
 wire! {
@@ -19,6 +20,8 @@ wire! {
     pub(super) enum Order {
         /// Ask these clients. What all are asked follows the order; if each is asked something else, it comes in a message of its own.
         Exchange { slot: Slot, calls: Vec<Call>, same: bool },
+        /// Ask these, and add up what they send, everyone a range of the coordinates. The ask follows the order.
+        Sum { of: SumOrder },
         /// Score these. The model follows, or comes in messages as above.
         Probe { round: u64, calls: Vec<Call>, look: ProbeRequest, reference: Option<Vector>, same: bool },
         /// Solve for the local optimum of these.
@@ -128,19 +131,38 @@ impl Inbox {
         self.parse().ok_or(CrewGone(rank))
     }
 
-    fn parse(&mut self) -> Option<Entry<'_>> {
-        let mut from = Reader::new(&self.message[self.at..]);
-        let length = u32::decode(&mut from).ok()? as usize;
-        let mut body = Reader::new(from.take(length).ok()?);
-        self.at += 4 + length;
-        Some(match u8::decode(&mut body).ok()? {
-            0 => Entry::Nothing,
-            1 => Entry::Bytes(body.take(body.left()).ok()?),
-            2 => Entry::Failed(StoreError { client: u32::decode(&mut body).ok()?, reason: String::decode(&mut body).ok()? }),
-            3 => Entry::End { large: bool::decode(&mut body).ok()? },
-            _ => return None,
-        })
+    /// The same, if anything has arrived.
+    pub(super) fn next_if_there<'a>(&'a mut self, crew: &dyn Crew, rank: usize) -> Result<Option<Entry<'a>>, CrewGone> {
+        if self.at >= self.message.len() {
+            let Some(message) = crew.look_for(rank)? else { return Ok(None) };
+            (self.message, self.at) = (message, 0);
+        }
+        self.parse().map(Some).ok_or(CrewGone(rank))
     }
+
+    fn parse(&mut self) -> Option<Entry<'_>> {
+        let mut left = &self.message[self.at..];
+        let before = left.len();
+        let found = cut(&mut left)?;
+        self.at += before - left.len();
+        Some(found)
+    }
+}
+
+/// The first of several entries, which is cut off; none if they are none of ours.
+pub(super) fn cut<'a>(entries: &mut &'a [u8]) -> Option<Entry<'a>> {
+    let (length, rest) = entries.split_first_chunk::<4>()?;
+    let (body, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    *entries = rest;
+    let (kind, bytes) = body.split_first()?;
+    let mut body = Reader::new(bytes);
+    Some(match kind {
+        0 => Entry::Nothing,
+        1 => Entry::Bytes(bytes),
+        2 => Entry::Failed(StoreError { client: u32::decode(&mut body).ok()?, reason: String::decode(&mut body).ok()? }),
+        3 => Entry::End { large: bool::decode(&mut body).ok()? },
+        _ => return None,
+    })
 }
 
 impl Call {

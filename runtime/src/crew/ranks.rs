@@ -1,14 +1,18 @@
 //! The fleet of rank 0: some clients here, the others where their ranks are.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use motet_core::{
-    Abort, Adding, Algorithm, Asks, ClientId, Fleet, Host, LastReplies, Probe, Received, Roster, Score, Slot, StoreError, Vector, Wave,
-    Wire, sum_by_exchange, whole,
+    Abort, Adding, Algorithm, Asks, ClientId, Fleet, Host, LastReplies, Probe, Received, Roster, Score, Sent, Slot, StoreError, Traffic,
+    Vector, Wave, Wire, Work, sum_by_exchange, whole,
 };
 
 use super::orders::{Call, Entry, Inbox, Order, tell};
-use super::{Crew, Homes};
+use super::sums::{Head, SumOrder, at_once, joined, pays, together};
+use super::times::{Times, nanoseconds};
+use super::{Crew, CrewGone, Homes, TOGETHER_FROM};
 use crate::pool::Pool;
 use crate::threads::Threads;
 
@@ -33,9 +37,28 @@ impl<A: Algorithm> Ranks<A> {
             return Self::alone(host, pool);
         }
         let inboxes = (0..crew.size()).map(|_| Inbox::default()).collect();
-        let seen = Mutex::new(Seen { large: false, anywhere: None, inboxes });
+        let seen = Mutex::new(Seen { large: false, anywhere: None, sparse: false, inboxes });
         let alone = Threads::new(host.clone(), Arc::clone(&pool));
-        Self { alone, team: Some(Arc::new(Team { host: Arc::new(host), pool, crew, homes, seen })) }
+        Self {
+            alone,
+            team: Some(Arc::new(Team {
+                host: Arc::new(host),
+                pool,
+                crew,
+                homes,
+                seen,
+                times: Mutex::default(),
+                together_from: TOGETHER_FROM,
+            })),
+        }
+    }
+
+    /// The same, where all ranks add up as soon as so many bytes of replies would come to rank 0. No number depends on it.
+    pub fn adding_up_together_from(mut self, bytes: u64) -> Self {
+        if let Some(team) = self.team.as_mut().and_then(Arc::get_mut) {
+            team.together_from = bytes;
+        }
+        self
     }
 
     /// The other ranks, where there are any.
@@ -51,6 +74,9 @@ pub struct Team<A: Algorithm> {
     crew: Arc<dyn Crew>,
     homes: Homes,
     seen: Mutex<Seen>,
+    /// Of clients who can work anywhere.
+    times: Mutex<Times>,
+    together_from: u64,
 }
 
 /// What rank 0 has learnt of the others.
@@ -59,6 +85,8 @@ struct Seen {
     large: bool,
     /// Can clients of this method work anywhere? Known once somebody was asked.
     anywhere: Option<bool>,
+    /// Were some vectors of a sum some rows only?
+    sparse: bool,
     /// By rank: what has arrived of it.
     inboxes: Vec<Inbox>,
 }
@@ -97,6 +125,10 @@ impl<A: Algorithm> Team<A> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn times(&self) -> MutexGuard<'_, Times> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn calls_home(&self, clients: impl Iterator<Item = (ClientId, Option<Slot>)>) -> Vec<Call> {
         clients.map(|(id, heard)| Call { client: id.0, heard, rank: self.homes.of(id) }).collect()
     }
@@ -114,7 +146,7 @@ impl<A: Algorithm> Team<A> {
         if !anywhere {
             return Ok(self.calls_home(named));
         }
-        let ranks = self.homes.spread(wave.to);
+        let ranks = self.homes.spread(&self.times().costs(wave.to, &self.homes));
         Ok(named.zip(ranks).map(|((id, heard), rank)| Call { client: id.0, heard, rank }).collect())
     }
 
@@ -129,38 +161,18 @@ impl<A: Algorithm> Team<A> {
     ) -> Result<(), Abort> {
         let Seen { inboxes, large, .. } = &mut *self.seen();
         let crew = &*self.crew;
-        let own: Arc<[usize]> = (0..calls.len()).filter(|&k| calls[k].rank == 0).collect();
-        let mut failed = None::<Abort>;
-        let mut take = |k: usize, found: Result<Option<T>, Abort>| match found {
-            Ok(Some(found)) if failed.is_none() => each(k, found),
-            Ok(_) => {}
-            Err(error) => failed = failed.take().or(Some(error)),
-        };
-        // What others have for the calls up to here, which are all theirs.
-        let mut fetch = |calls: std::ops::Range<usize>, of: &[Call], take: &mut dyn FnMut(usize, Result<Option<T>, Abort>)| {
-            for k in calls {
-                let rank = of[k].rank as usize;
-                let found = match inboxes[rank].next(crew, rank) {
-                    Ok(Entry::Nothing) => Ok(None),
-                    Ok(Entry::Bytes(bytes)) => read(bytes).map(Some),
-                    Ok(Entry::Failed(error)) => Err(error.into()),
-                    Ok(Entry::End { .. }) => Err(Abort::Closed(format!("rank {rank} ended early"))),
-                    Err(gone) => Err(gone.into()),
-                };
-                take(k, found);
-            }
-        };
-        let (mine, mut due) = (Arc::clone(&own), 0);
+        let own: Vec<usize> = (0..calls.len()).filter(|&k| calls[k].rank == 0).collect();
+        let mut line = Line { calls, inboxes, crew, made: VecDeque::new(), due: 0, failed: None };
         self.pool.scatter(
             own.len(),
-            move |k| make(mine[k]),
-            |k, made| {
-                fetch(due..own[k], calls, &mut take);
-                take(own[k], made.map_err(Abort::from));
-                due = own[k] + 1;
+            move |k| make(own[k]),
+            |_, made| {
+                line.made.push_back(made.map_err(Abort::from));
+                line.hand_over(false, &read, &mut each);
             },
         );
-        fetch(due..calls.len(), calls, &mut take);
+        line.hand_over(true, &read, &mut each);
+        let mut failed = line.failed;
         for rank in (1..crew.size()).filter(|&rank| calls.iter().any(|call| call.rank as usize == rank)) {
             match inboxes[rank].next(crew, rank) {
                 Ok(Entry::End { large: seen }) => *large |= seen,
@@ -203,10 +215,67 @@ impl<A: Algorithm> Team<A> {
         };
         let (host, own) = (Arc::clone(&self.host), calls.clone());
         let answer = move |k: usize| {
-            let ask = if same { &asks[0] } else { &asks[k] };
-            Ok(host.answer(own[k].id(), slot, own[k].heard, ask)?.ok().map(Ok))
+            let (ask, began) = (if same { &asks[0] } else { &asks[k] }, Instant::now());
+            let answer = host.answer(own[k].id(), slot, own[k].heard, ask)?.ok();
+            Ok(answer.map(|answer| (nanoseconds(began.elapsed()), Ok(answer))))
         };
-        self.gather(&calls, answer, |bytes| Ok(whole(bytes)), |k, received| each(wave.to[k], received))
+        let read = |bytes: &[u8]| {
+            let (took, answer) = bytes.split_first_chunk().ok_or_else(|| Abort::Closed("a reply is cut short".into()))?;
+            Ok((u64::from_le_bytes(*took), whole(answer)))
+        };
+        let (mut times, anywhere) = (self.times(), self.seen().anywhere == Some(true));
+        self.gather(&calls, answer, read, |k, (took, received)| {
+            if anywhere {
+                times.learn(calls[k].client, took);
+            }
+            each(wave.to[k], received);
+        })
+    }
+
+    /// Lets all ranks add up a sum; false, and nothing is added, if it has to be done reply by reply.
+    fn sum(&self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<bool, Abort> {
+        let (Asks::Same(ask), false) = (wave.asks, self.seen().sparse) else { return Ok(false) };
+        // Who is where takes longer to find out than that there is too little to add.
+        if !pays(adding.model(), wave.to.len(), self.together_from) {
+            return Ok(false);
+        }
+        let calls = self.calls(&wave)?;
+        if !pays(adding.model(), calls.iter().filter(|call| call.rank > 0).count(), self.together_from) {
+            return Ok(false);
+        }
+        self.host.expect(wave.to);
+        let weights = adding.weights().iter().map(|[first, second]| (*first, *second)).collect();
+        let of = SumOrder { slot, calls, weights, model: adding.model(), at_once: at_once(adding.model(), self.pool.threads()) };
+        let order = Order::Sum { of };
+        tell(&*self.crew, &order, |message| ask.encode(message))?;
+        let Order::Sum { of } = order else { return Ok(false) };
+        let (mut over, mut unusual, mut sparse, mut failed) = (vec![], false, false, None::<Abort>);
+        let (mut times, anywhere) = (self.times(), self.seen().anywhere == Some(true));
+        let mut hear = |k: usize, entry: Entry<'_>| match entry {
+            // Whoever must answer is asked again.
+            Entry::Nothing => unusual |= adding.is_required(),
+            Entry::Bytes(bytes) => match whole::<Head>(bytes) {
+                Ok(head) => {
+                    if anywhere {
+                        times.learn(wave.to[k].0, head.took);
+                    }
+                    (unusual, sparse) = (unusual || head.tally.is_none(), sparse || head.sparse);
+                    over.extend(head.tally.map(|tally| (sent(wave.to[k], head), tally)));
+                }
+                Err(error) => failed = failed.take().or(Some(Abort::Closed(error.to_string()))),
+            },
+            Entry::Failed(error) => failed = failed.take().or(Some(error.into())),
+            Entry::End { .. } => failed = failed.take().or(Some(Abort::Closed("a rank ended early".into()))),
+        };
+        let own = together((&self.host, &self.pool, &*self.crew), &of, &Arc::new(ask.clone()), adding.onto(), &mut hear)?;
+        let (sums, large) = joined(own, &*self.crew)?;
+        let mut seen = self.seen();
+        (seen.large, seen.sparse) = (seen.large || large, sparse);
+        failed.map_or(Ok(()), Err)?;
+        if !unusual {
+            adding.complete(sums, over);
+        }
+        Ok(!unusual)
     }
 
     fn round_closed(&self, clients: &mut dyn Iterator<Item = ClientId>, heard: &LastReplies) -> Result<(), Abort> {
@@ -251,6 +320,61 @@ impl<A: Algorithm> Drop for Team<A> {
     }
 }
 
+/// What clients have for rank 0, in the order called, wherever it comes from.
+struct Line<'a, T> {
+    calls: &'a [Call],
+    inboxes: &'a mut [Inbox],
+    crew: &'a dyn Crew,
+    /// What this rank has made, and nobody has been handed yet.
+    made: VecDeque<Result<Option<T>, Abort>>,
+    due: usize,
+    failed: Option<Abort>,
+}
+
+impl<T> Line<'_, T> {
+    /// Hands over what is there, up to the first that is not. Waits for other ranks only when it is told to, once this one has nothing left to do: of
+    /// two ranks with one thread each, one would watch the other work.
+    fn hand_over(&mut self, wait: bool, read: &impl Fn(&[u8]) -> Result<T, Abort>, each: &mut impl FnMut(usize, T)) {
+        while let Some(call) = self.calls.get(self.due) {
+            let rank = call.rank as usize;
+            let found = match (rank, wait) {
+                (0, _) => match self.made.pop_front() {
+                    Some(made) => made,
+                    None => return,
+                },
+                (_, true) => said(rank, self.inboxes[rank].next(self.crew, rank), read),
+                (_, false) => match self.inboxes[rank].next_if_there(self.crew, rank).transpose() {
+                    Some(entry) => said(rank, entry, read),
+                    None => return,
+                },
+            };
+            match found {
+                Ok(Some(found)) if self.failed.is_none() => each(self.due, found),
+                Ok(_) => {}
+                Err(error) => self.failed = self.failed.take().or(Some(error)),
+            }
+            self.due += 1;
+        }
+    }
+}
+
+/// What another rank has for one client.
+fn said<T>(rank: usize, entry: Result<Entry<'_>, CrewGone>, read: &impl Fn(&[u8]) -> Result<T, Abort>) -> Result<Option<T>, Abort> {
+    match entry {
+        Ok(Entry::Nothing) => Ok(None),
+        Ok(Entry::Bytes(bytes)) => read(bytes).map(Some),
+        Ok(Entry::Failed(error)) => Err(error.into()),
+        Ok(Entry::End { .. }) => Err(Abort::Closed(format!("rank {rank} ended early"))),
+        Err(gone) => Err(gone.into()),
+    }
+}
+
+/// What came from a client whose vectors went elsewhere.
+fn sent(client: ClientId, head: Head) -> Sent {
+    let Head { kind, bits, bytes, gradients, values, .. } = head;
+    Sent { client, work: Work { gradients, values }, kind: kind.into(), traffic: Traffic { bits, bytes } }
+}
+
 /// A vector that another rank sent.
 fn vector(bytes: &[u8]) -> Result<Vector, Abort> {
     whole(bytes).map_err(|error| Abort::Closed(error.to_string()))
@@ -277,6 +401,11 @@ impl<A: Algorithm> Fleet<A> for Ranks<A> {
     }
 
     fn sum(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, adding: &mut Adding<'_, A>) -> Result<(), Abort> {
+        if let Some(team) = &self.team
+            && team.sum(slot, wave, adding)?
+        {
+            return Ok(());
+        }
         sum_by_exchange(self, slot, wave, adding)
     }
 

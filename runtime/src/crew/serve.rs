@@ -1,20 +1,15 @@
 //! What a rank does that is not the server's: serve its clients until it is told to leave.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use motet_core::{Abort, Algorithm, Host, Reader, StoreError, Vector, Wire, WireError};
+use motet_core::{Abort, Algorithm, Answer, Host, Reader, Vector, Wire, WireError};
 
-use super::Crew;
 use super::orders::{Call, Order, Outbox, entry};
+use super::sums::{Reached, together};
+use super::times::nanoseconds;
+use super::{Crew, Keeps};
 use crate::pool::Pool;
-
-/// Makes the client states of one rank durable.
-pub trait Keeps {
-    /// The number of this version, and what finds the states again.
-    fn commit(&self) -> Result<(u64, Vec<u8>), StoreError>;
-    /// Versions before this one are needed no more.
-    fn release(&self, oldest: u64);
-}
 
 /// Serves the clients of this rank, on the pool's threads, until rank 0 says that the run is over.
 pub fn serve<A: Algorithm>(host: &Host<A>, pool: &Pool, crew: &dyn Crew, states: &dyn Keeps) -> Result<(), Abort> {
@@ -34,10 +29,23 @@ pub fn serve<A: Algorithm>(host: &Host<A>, pool: &Pool, crew: &dyn Crew, states:
                 rank.host.expect(&calls.iter().map(Call::id).collect::<Vec<_>>());
                 let host = Arc::clone(&rank.host);
                 rank.report(calls.len(), move |k| {
-                    let ask = if same { &asks[0] } else { &asks[k] };
+                    let (ask, began) = (if same { &asks[0] } else { &asks[k] }, Instant::now());
                     let answer = host.answer(calls[k].id(), slot, calls[k].heard, ask);
-                    entry(answer.map(|answer| answer.ok().map(|answer| move |out: &mut Vec<u8>| answer.encode(out))))
+                    let took = nanoseconds(began.elapsed());
+                    let timed = move |out: &mut Vec<u8>, answer: Answer<A::Reply>| {
+                        took.encode(out);
+                        answer.encode(out);
+                    };
+                    entry(answer.map(|answer| answer.ok().map(|answer| move |out: &mut Vec<u8>| timed(out, answer))))
                 })?;
+            }
+            Order::Sum { of } => {
+                let ask = Arc::new(A::Ask::decode(&mut then).map_err(unreadable)?);
+                rank.host.expect(&rank.own(&of.calls).iter().map(Call::id).collect::<Vec<_>>());
+                let [first, second] = together((&rank.host, pool, crew), &of, &ask, None, &mut |_, _| {})?;
+                let (reached, mut message): (Reached, _) = (((first, second), host.keeps_large_states()), vec![]);
+                reached.encode(&mut message);
+                crew.send(0, &message)?;
             }
             Order::Probe { round, calls, look, reference, same } => {
                 let calls = rank.own(&calls);

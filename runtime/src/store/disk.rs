@@ -1,4 +1,4 @@
-//! State on disk: more clients than memory holds, and a past that a kill cannot change.
+//! Client state on disk, for more clients than memory holds, in a form that survives a kill.
 //!
 //! Records lie in one file. A record that a committed index names is never written over: its successor goes to a free
 //! place, and the place of the old one becomes free only when no index that names it is kept any more. Whoever keeps the
@@ -43,6 +43,8 @@ pub(super) struct Desk<S> {
     retired: Vec<(u64, Place)>,
     /// Bytes written since they were last sent on to the disk.
     unsent: u64,
+    /// Is everything durable that was written? A file that was just opened may not be.
+    durable: bool,
 }
 
 /// One client's state: in memory, in the file, in both, or out with its client.
@@ -127,8 +129,10 @@ impl<S: Wire + Send + 'static> Disk<S> {
         let desk = &mut *self.desk();
         let fresh: Vec<u32> = desk.entries.iter().filter(|(_, e)| e.value.as_ref().is_some_and(|h| h.fresh)).map(|(k, _)| *k).collect();
         fresh.into_iter().try_for_each(|client| desk.write(client))?;
-        desk.file.sync_data().map_err(|e| StoreError { client: 0, reason: format!("cannot make the states durable: {e}") })?;
-        desk.unsent = 0;
+        if !desk.durable {
+            desk.file.sync_data().map_err(|e| StoreError { client: 0, reason: format!("cannot make the states durable: {e}") })?;
+            (desk.durable, desk.unsent) = (true, 0);
+        }
         desk.generation += 1;
         let mut places = vec![];
         for (client, entry) in &mut desk.entries {
@@ -256,6 +260,7 @@ impl<S> Desk<S> {
             generation: 0,
             retired: vec![],
             unsent: 0,
+            durable: false,
         }
     }
 }
@@ -291,6 +296,7 @@ impl<S: Wire> Desk<S> {
         }
         held.fresh = false;
         self.unsent += place.length;
+        self.durable = false;
         match entry.written.replace(Written { place, committed: false }) {
             Some(Written { place, committed: true }) => self.retired.push((self.generation, place)),
             Some(Written { place, committed: false }) => self.extents.release(place),

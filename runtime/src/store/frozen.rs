@@ -6,7 +6,7 @@ use motet_core::{ClientId, Reader, Store, StoreError, Wire};
 
 use crate::store::memory::Memory;
 
-/// Encodes state when it goes to sleep and decodes it when it wakes.
+/// Encodes state as bytes when it is put away and decodes it when it is needed.
 pub struct Frozen<S> {
     bytes: Memory<Vec<u8>>,
     kind: PhantomData<fn() -> S>,

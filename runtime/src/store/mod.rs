@@ -1,4 +1,4 @@
-//! Where client state sleeps.
+//! Where client state is kept between two asks.
 
 mod disk;
 mod extents;

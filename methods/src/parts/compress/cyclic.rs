@@ -1,11 +1,11 @@
-//! Coordinates in turn: Rand-k without dice, for comparisons by hand.
+//! Cyclic compression, coordinates in turn: Rand-k without dice, for comparisons by hand.
 
 use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
 use super::{Amount, Compress, Indices, Key, Mask, Packed, Sends, keep};
 
-/// k coordinates by turns times d/k; right in the mean over clients or rounds.
+/// k coordinates in turn, times d/k; unbiased on average over clients or rounds.
 ///
 /// Client i keeps k coordinates from (i + t) mod d on in round t = 0, 1, …, times d/k.
 ///

@@ -1,11 +1,11 @@
-//! Nothing is lost and nothing saved.
+//! No compression: vectors are sent as they are.
 
 use motet_core::{Documented, Kind, Rng, Vector};
 use serde::{Deserialize, Serialize};
 
 use super::{Compress, Key, Packed, Sends};
 
-/// Everything as it is: C(x) = x, ω = 0.
+/// No compression, everything is sent as it is: C(x) = x, ω = 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {}

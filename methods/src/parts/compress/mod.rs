@@ -127,7 +127,7 @@ impl Turn {
     }
 }
 
-/// A place where shared dice are thrown. Different clients throw independent ones.
+/// What the random numbers that server and client share depend on. Different clients throw independent ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The turn of the server that the dice belong to.
@@ -137,7 +137,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// The same on both sides.
+    /// The random numbers of this key, the same at the server and the client.
     pub fn dice(&self) -> Rng {
         Seed(self.turn.key).client(Slot { round: self.turn.round, attempt: 0, exchange: 0 }, self.client)
     }

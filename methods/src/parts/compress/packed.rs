@@ -1,6 +1,6 @@
 //! A compressed vector as it crosses the wire.
 
-use motet_core::{Misfit, ModelShape, Precision, Reader, Vector, View, ViewMut, Wire, WireError};
+use motet_core::{Misfit, ModelShape, Precision, Reader, Scattered, Vector, View, ViewMut, Wire, WireError};
 
 use super::bits::{bytes, pack, unpack, width};
 
@@ -237,6 +237,23 @@ impl Wire for Packed {
         }
     }
 
+    fn scatter(&self, out: &mut Scattered) {
+        match &self.form {
+            Form::Whole(v) => {
+                out.write(|out| out.push(0));
+                v.scatter(out);
+            }
+            Form::Seeded(v) => {
+                out.write(|out| {
+                    out.push(1);
+                    self.dim.encode(out);
+                });
+                v.scatter(out);
+            }
+            _ => out.write(|out| self.encode(out)),
+        }
+    }
+
     fn decode(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let tag = u8::decode(from)?;
         if tag == 0 {
@@ -252,8 +269,8 @@ impl Wire for Packed {
                 let values = few(dim, from)?;
                 let width = width(dim.into());
                 let body = from.take(bytes(values.len() as u64 * u64::from(width)) as usize)?;
-                let at: Vec<u32> = unpack(body, width).take(values.len()).map(|l| l as u32).collect();
-                if at.windows(2).any(|w| w[0] >= w[1]) || at.last().is_some_and(|&l| l >= dim) || !clean(body, at.len(), width) {
+                let at: Vec<u32> = unpack(&body, width).take(values.len()).map(|l| l as u32).collect();
+                if at.windows(2).any(|w| w[0] >= w[1]) || at.last().is_some_and(|&l| l >= dim) || !clean(&body, at.len(), width) {
                     return Err(WireError::Unsound("coordinates that do not ascend inside the vector"));
                 }
                 Form::Indexed(at, values)
@@ -262,20 +279,20 @@ impl Wire for Packed {
                 let (most, norm) = (u32::decode(from)?, Vector::decode(from)?);
                 let width = level_width(most);
                 let codes = from.take(bytes(u64::from(dim) * u64::from(width)) as usize)?;
-                let sound = unpack(codes, width).take(dim as usize).all(|code| code >> 1 <= u64::from(most));
-                if norm.len() != 1 || most == 0 || !sound || !clean(codes, dim as usize, width) {
+                let sound = unpack(&codes, width).take(dim as usize).all(|code| code >> 1 <= u64::from(most));
+                if norm.len() != 1 || most == 0 || !sound || !clean(&codes, dim as usize, width) {
                     return Err(WireError::Unsound("levels beyond the last"));
                 }
-                Form::Levels { norm, most, codes: codes.to_vec() }
+                Form::Levels { norm, most, codes: codes.into_owned() }
             }
             _ => {
                 let precision = if bool::decode(from)? { Precision::F64 } else { Precision::F32 };
                 let width = power_width(precision);
                 let body = from.take(bytes(u64::from(dim) * u64::from(width)) as usize)?;
-                if !clean(body, dim as usize, width) {
+                if !clean(&body, dim as usize, width) {
                     return Err(WireError::Unsound("bits behind the last number"));
                 }
-                let codes = unpack(body, width).take(dim as usize);
+                let codes = unpack(&body, width).take(dim as usize);
                 Form::Powers(match precision {
                     Precision::F32 => codes.map(|c| f32::from_bits((c as u32) << 23)).collect::<Vec<_>>().into(),
                     Precision::F64 => codes.map(|c| f64::from_bits(c << 52)).collect::<Vec<_>>().into(),

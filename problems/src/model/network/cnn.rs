@@ -15,11 +15,11 @@ use super::{Architecture, Examples, Layers, ModelError, Task};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cnn {
-    /// Height, width, channels; square images of 1 or 3 channels need not be told.
+    /// Height, width, channels; not needed for square images of 1 or 3 channels.
     pub image: Option<[usize; 3]>,
     /// "image" (each to mean 0, deviation 1), "imagenet" or { mean, std } by channel (default: as they are).
     pub normalise: Option<Normalise>,
-    /// { crop, flip }: in training a part cut anywhere, mirrored by a coin; the centre when judged.
+    /// { crop, flip }: in training, images are cut at a random place and mirrored at random; when judged, the centre is taken.
     pub augment: Option<Augment>,
     /// Channels of the two convolutions (default [32, 64]).
     pub channels: [usize; 2],
@@ -63,11 +63,11 @@ impl Architecture for Cnn {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields, default)]
 pub struct CnnDropout {
-    /// Height, width, channels; square images of 1 or 3 channels need not be told.
+    /// Height, width, channels; not needed for square images of 1 or 3 channels.
     pub image: Option<[usize; 3]>,
     /// "image" (each to mean 0, deviation 1), "imagenet" or { mean, std } by channel (default: as they are).
     pub normalise: Option<Normalise>,
-    /// { crop, flip }: in training a part cut anywhere, mirrored by a coin; the centre when judged.
+    /// { crop, flip }: in training, images are cut at a random place and mirrored at random; when judged, the centre is taken.
     pub augment: Option<Augment>,
     /// "fast" (default): 3 x 3 and 5 x 5 convolutions with a fraction of the multiplications and errors of some 1e-6 of the largest
     /// number; "exact": by their definition, with errors of some 1e-7.

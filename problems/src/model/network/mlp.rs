@@ -21,7 +21,7 @@ pub struct Mlp {
     /// s: every number starts at N(0, s²). Default: as He et al. and Glorot and Bengio propose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub normal: Option<Positive>,
-    /// Does each client that solves alone start at dice of its own? Default false.
+    /// Whether each client that trains alone starts from random values of its own (default false).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_start: bool,
 }

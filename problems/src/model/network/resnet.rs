@@ -15,11 +15,11 @@ use super::{Architecture, Examples, Layers, ModelError, Task};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Documented)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResNet {
-    /// Height, width, channels; square images of 1 or 3 channels need not be told.
+    /// Height, width, channels; not needed for square images of 1 or 3 channels.
     pub image: Option<[usize; 3]>,
     /// "image" (each to mean 0, deviation 1), "imagenet" or { mean, std } by channel (default: as they are).
     pub normalise: Option<Normalise>,
-    /// { crop, flip }: in training a part cut anywhere, mirrored by a coin; the centre when judged.
+    /// { crop, flip }: in training, images are cut at a random place and mirrored at random; when judged, the centre is taken.
     pub augment: Option<Augment>,
     /// "group" (default), or "batch" with running statistics that stay with the client.
     pub norm: Norm,

@@ -57,10 +57,11 @@ impl Labels {
         (self.mode == LabelMode::Auto && found < expected).then_some((expected, found))
     }
 
-    pub(super) fn finish(self) -> Targets {
+    /// The targets, and whether some class has another number than its label.
+    pub(super) fn finish(self) -> (Targets, bool) {
         match (self.mode, &self.distinct) {
             (LabelMode::Author, _) => classes(&self.values, 2, |y| u32::from(y != -1.0)),
-            (LabelMode::Numbers, _) | (_, None) => Targets::Numbers(self.values),
+            (LabelMode::Numbers, _) | (_, None) => (Targets::Numbers(self.values), false),
             (LabelMode::Auto, Some(distinct)) => {
                 // In each of these the 1 is the positive class, also where one of the two is absent.
                 if [[-1, 1], [0, 1], [1, 2]].iter().any(|pair| distinct.iter().all(|label| pair.contains(label))) {
@@ -74,6 +75,8 @@ impl Labels {
     }
 }
 
-fn classes(values: &[f64], classes: u32, of: impl Fn(f64) -> u32) -> Targets {
-    Targets::Classes { labels: values.iter().map(|&y| of(y)).collect(), classes }
+fn classes(values: &[f64], classes: u32, of: impl Fn(f64) -> u32) -> (Targets, bool) {
+    let labels: Vec<u32> = values.iter().map(|&y| of(y)).collect();
+    let recoded = labels.iter().zip(values).any(|(&label, &y)| f64::from(label) != y);
+    (Targets::Classes { labels, classes }, recoded)
 }

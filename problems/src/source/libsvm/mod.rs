@@ -86,7 +86,10 @@ impl Libsvm {
         }
         match labels.missing() {
             Some((expected, found)) => Err(ProblemError::TooFewClasses { file, expected, found }),
-            None => Ok(Dataset::new(Matrix::Sparse(features), labels.finish())),
+            None => {
+                let (targets, recoded) = labels.finish();
+                Ok(Dataset::new(Matrix::Sparse(features), targets).recoded(recoded))
+            }
         }
     }
 }

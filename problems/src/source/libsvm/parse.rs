@@ -11,6 +11,8 @@ pub(super) struct Parser {
     features: Option<u32>,
     /// Largest index seen.
     largest: u32,
+    /// How many bytes the text has.
+    bytes: usize,
     starts: Vec<usize>,
     indices: Indices,
     /// Absent as long as every value is 1.
@@ -26,7 +28,16 @@ impl Parser {
         let capacity = count(b':');
         let mut starts = Vec::with_capacity(count(b'\n') + 2);
         starts.push(0);
-        Self { labels, features, largest: 0, starts, indices: Indices::U16(Vec::with_capacity(capacity)), values: None, capacity }
+        Self {
+            labels,
+            features,
+            largest: 0,
+            bytes: text.len(),
+            starts,
+            indices: Indices::U16(Vec::with_capacity(capacity)),
+            values: None,
+            capacity,
+        }
     }
 
     /// Reads every line, or says which is wrong and why.
@@ -70,6 +81,10 @@ impl Parser {
         if let Some(features) = self.features.filter(|&features| index > features) {
             return Err(LineFault::BeyondFeatures { index, features });
         }
+        // A model has a number for each: a line of twenty bytes must not ask for gigabytes.
+        if self.features.is_none() && index as usize > self.bytes.max(ALWAYS_READ) {
+            return Err(LineFault::FarBeyond { index, bytes: self.bytes });
+        }
         let value = number(written).ok_or_else(|| LineFault::Value { index, value: shown(written) })?;
         self.largest = self.largest.max(index);
         if value != 0.0 {
@@ -107,6 +122,9 @@ impl Parser {
         }
     }
 }
+
+/// Indices up to this one are taken in any file.
+const ALWAYS_READ: usize = 1 << 20;
 
 /// A finite number.
 fn number(word: &[u8]) -> Option<f64> {

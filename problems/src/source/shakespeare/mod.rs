@@ -99,7 +99,7 @@ impl Load for Shakespeare {
         let alphabet = Alphabet::default();
         let roles = self.roles(&speeches);
         if roles.is_empty() {
-            let wanted = "no role of the file says so many".to_owned();
+            let wanted = "no role of the file says that many".to_owned();
             return Err(ProblemError::Value { key: "source.characters", value: self.characters.to_string(), wanted });
         }
         let (window, mut rows) = (self.window.get() as usize, Rows::default());
@@ -177,7 +177,7 @@ impl Rows {
     }
 
     pub(super) fn dataset(self, cols: usize, classes: u32, names: Vec<String>) -> Dataset {
-        let features = Matrix::Single(Single { cols, values: self.values });
+        let features = Matrix::Single(Single { cols, values: self.values.into() });
         Dataset::new(features, Targets::Classes { labels: self.labels, classes }).from_clients(self.keys).named(names)
     }
 }

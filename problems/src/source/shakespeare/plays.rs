@@ -56,7 +56,7 @@ pub(super) fn read_play(text: &[u8], file: &str) -> Result<Vec<Speech>, ProblemE
             Event::Text(text) => scribe.write(&text.decode().map_err(|cause| odd(cause.to_string()))?),
             Event::GeneralRef(entity) => {
                 let name = entity.decode().map_err(|cause| odd(cause.to_string()))?;
-                let letter = crate::source::markup::entity(&name).ok_or_else(|| odd(format!("`&{name};` is no entity")))?;
+                let letter = crate::source::markup::entity(&name).ok_or_else(|| odd(format!("`&{name};` is not an entity")))?;
                 scribe.write(letter.encode_utf8(&mut [0; 4]));
             }
             Event::Eof if scribe.depth > 0 => return Err(odd("the file ends within an element".into())),

@@ -22,7 +22,7 @@ pub(super) fn read_json_lines(bytes: &[u8], file: &str) -> Result<Vec<Speech>, P
         Err(cause) => Err(ProblemError::Odd {
             file: file.into(),
             place: format!("line {}", k + 1),
-            what: format!("{cause}; each line is {{\"play\": ..., \"role\": ..., \"text\": ...}}"),
+            what: format!("{cause}; each line must be {{\"play\": ..., \"role\": ..., \"text\": ...}}"),
         }),
     };
     lines.map(read).collect()
@@ -33,7 +33,7 @@ pub(super) fn read_speaker_lines(bytes: &[u8], file: &str) -> Result<Vec<Speech>
     let odd = |line: usize, what: String| ProblemError::Odd { file: file.into(), place: format!("line {line}"), what };
     let text = std::str::from_utf8(bytes).map_err(|cause| {
         let line = bytes[..cause.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
-        odd(line, "this is no UTF-8 text".into())
+        odd(line, "this is not UTF-8 text".into())
     })?;
     let (mut speeches, mut lines): (Vec<Speech>, Vec<&str>) = (vec![], vec![]);
     let mut speaker: Option<&str> = None;

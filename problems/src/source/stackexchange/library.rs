@@ -80,7 +80,7 @@ impl Library {
             }
         }
         let targets = Targets::Classes { labels, classes: tokens.count() };
-        self.owned(Dataset::new(Matrix::Single(Single { cols, values }), targets), owners)
+        self.owned(Dataset::new(Matrix::Single(Single { cols, values: values.into() }), targets), owners)
     }
 
     fn owned(&self, dataset: Dataset, owners: Vec<(u32, Usage)>) -> Dataset {

@@ -40,7 +40,7 @@ impl Reader<'_> {
             match event.map_err(|cause| odd(cause.to_string()))? {
                 Event::Start(tag) if depth == 0 && tag.name().as_ref() != b"posts" => {
                     let name = shown(tag.name().as_ref());
-                    return Err(odd(format!("<{name}> is where <posts> should begin: this is no Posts.xml")));
+                    return Err(odd(format!("<{name}> is where <posts> should begin: this is not a Posts.xml")));
                 }
                 Event::Start(_) => depth += 1,
                 Event::End(_) => depth = depth.saturating_sub(1),
@@ -74,7 +74,7 @@ impl Reader<'_> {
                 b"PostTypeId" => kind = Some(whole("PostTypeId", &value)?),
                 b"ParentId" => post.parent = Some(whole("ParentId", &value)?),
                 b"OwnerUserId" => {
-                    user = Some(value.parse().map_err(|_| format!("OwnerUserId=\"{}\" is no number", shown(value.as_bytes())))?)
+                    user = Some(value.parse().map_err(|_| format!("OwnerUserId=\"{}\" is not a number", shown(value.as_bytes())))?)
                 }
                 b"Tags" => post.tags = value.split(['<', '>', '|']).filter(|tag| !tag.is_empty()).map(str::to_owned).collect(),
                 b"Title" => title = value.into_owned(),
@@ -104,5 +104,5 @@ impl Reader<'_> {
 }
 
 fn whole(name: &str, value: &str) -> Result<u64, String> {
-    value.parse().map_err(|_| format!("{name}=\"{}\" is no whole number", shown(value.as_bytes())))
+    value.parse().map_err(|_| format!("{name}=\"{}\" is not a whole number", shown(value.as_bytes())))
 }

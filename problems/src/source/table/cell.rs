@@ -60,10 +60,12 @@ impl Cell {
             Cell::Almost(Fault::NotFinite) => "is not a finite number",
             Cell::Almost(Fault::Comma) => "has a decimal comma (`decimal = \",\"` reads those)",
             Cell::Almost(Fault::Point) => "has a point, but this table has decimal commas (`decimal = \".\"` reads points)",
-            Cell::Almost(Fault::Thousands) => "has a thousands separator, which is not read: 1,234 may mean two numbers",
+            Cell::Almost(Fault::Thousands) => {
+                "has a thousands separator, which is not read, since 1,234 may mean two numbers (a spreadsheet can format the column without it)"
+            }
             Cell::Almost(Fault::Unit) => "has a unit, which is not read",
-            Cell::Date => "is a date and no number",
-            Cell::Word => "is no number",
+            Cell::Date => "is a date, not a number",
+            Cell::Word => "is not a number",
         }
     }
 }
@@ -103,8 +105,11 @@ fn is_grouped(text: &str) -> bool {
     whole(parts[0], 1..=3) && parts[1..].iter().chain([&last]).all(|part| whole(part, 3..=3)) && whole(fraction, 0..=usize::MAX)
 }
 
-/// 2024-01-31, 31.1.2024, 1/31/24, with a time or without, or a time alone.
+/// 2024-01-31, 31.1.2024, 1/31/24, with a time or without, or a time alone; 31 Jan 2024, January 31, 2024 and the like.
 fn is_date(text: &str) -> bool {
+    if has_named_month(text) {
+        return true;
+    }
     let (day, time) = match text.split_once(['T', ' ']) {
         Some((day, time)) => (Some(day), Some(time)),
         None if text.contains(':') => (None, Some(text)),
@@ -124,6 +129,27 @@ fn is_day(text: &str) -> bool {
     };
     let year = |text: &str, short: bool| (text.len() == 4 || short && text.len() == 2) && text.bytes().all(|b| b.is_ascii_digit());
     (year(a, false) && part(b, 12) && part(c, 31)) || (part(a, 31) && part(b, 31) && year(c, true))
+}
+
+/// The name of a month with a year, or with a day and a year of two digits.
+fn has_named_month(text: &str) -> bool {
+    const MONTHS: [&str; 12] =
+        ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
+    let is_month = |part: &str| {
+        let part = part.to_ascii_lowercase();
+        part == "sept" || MONTHS.iter().any(|month| part == *month || part.len() == 3 && month.starts_with(&part))
+    };
+    if text.len() > 30 {
+        return false;
+    }
+    let parts: Vec<&str> = text.split([' ', '-', '/', '.', ',']).filter(|part| !part.is_empty()).collect();
+    let (months, numbers): (Vec<&str>, Vec<&str>) = parts.into_iter().partition(|part| is_month(part));
+    let digits = |part: &&str, lengths: std::ops::RangeInclusive<usize>| {
+        lengths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let years = numbers.iter().filter(|part| digits(part, 4..=4)).count();
+    let short = numbers.iter().filter(|part| digits(part, 1..=2)).count();
+    months.len() == 1 && years + short == numbers.len() && matches!((years, short), (1, 0 | 1) | (0, 2))
 }
 
 fn is_time(text: &str) -> bool {
@@ -168,6 +194,14 @@ mod tests {
             ("2024-01-31T08:15:00Z", Date, Date),
             ("31.1.2024 8:15", Date, Date),
             ("08:15", Date, Date),
+            ("1 Jan 2020", Date, Date),
+            ("January 31, 2024", Date, Date),
+            ("31-MAY-24", Date, Date),
+            ("Sept 2024", Date, Date),
+            ("may", Word, Word),
+            ("May 5", Word, Word),
+            ("mart 2020", Word, Word),
+            ("2020", Number(2020.0), Number(2020.0)),
             ("2024-13-31", Word, Word),
         ] {
             assert_eq!((Cell::of(text, Decimal::Point), Cell::of(text, Decimal::Comma)), (by_point, by_comma), "{text}");

@@ -33,14 +33,7 @@ impl Cells {
     pub(super) fn read(text: &[u8], file: &str, (separator, decimal): (Option<char>, Option<char>)) -> Result<Self, ProblemError> {
         let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
         let header = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        let by = match separator {
-            Some(given) => u8::try_from(given).ok().filter(u8::is_ascii).ok_or_else(|| ProblemError::Value {
-                key: "source.separator",
-                value: format!("{given:?}"),
-                wanted: "one ASCII character".into(),
-            })?,
-            None => [b'\t', b';', b','].into_iter().find(|by| header.contains(by)).unwrap_or(b','),
-        };
+        let by = separator_of(header, separator)?;
         let odd = |line: u64, what: String| ProblemError::Odd { file: file.into(), place: format!("line {line}"), what };
         let mut reader = csv::ReaderBuilder::new().delimiter(by).from_reader(text);
         let names: Vec<String> = reader.headers().map_err(|cause| odd(1, cause.to_string()))?.iter().map(|n| n.trim().to_owned()).collect();
@@ -76,24 +69,54 @@ impl Cells {
     }
 }
 
+/// What parts the fields: as told, or what the header has.
+pub(super) fn separator_of(header: &[u8], told: Option<char>) -> Result<u8, ProblemError> {
+    match told {
+        Some(given) => u8::try_from(given).ok().filter(u8::is_ascii).ok_or_else(|| ProblemError::Value {
+            key: "source.separator",
+            value: format!("{given:?}"),
+            wanted: "one ASCII character".into(),
+        }),
+        None => Ok([b'\t', b';', b','].into_iter().find(|by| header.contains(by)).unwrap_or(b',')),
+    }
+}
+
 /// What stands before the fractions of a table whose fields no comma parts, and what to say of it.
 fn decimal_of(columns: &[Vec<Option<String>>]) -> (Decimal, Vec<String>) {
-    let (mut commas, mut points, mut example) = (0usize, 0usize, None);
-    for cell in columns.iter().flatten().flatten() {
+    let mut fractions = Fractions::default();
+    columns.iter().flatten().flatten().for_each(|cell| fractions.see(cell));
+    fractions.decimal()
+}
+
+/// How many cells have a fraction behind a comma, and behind a point.
+#[derive(Default)]
+struct Fractions {
+    commas: usize,
+    points: usize,
+    /// One that cannot be read in another way.
+    example: Option<String>,
+}
+
+impl Fractions {
+    fn see(&mut self, cell: &str) {
         match has_comma_fraction(cell) {
             Some(certain) => {
-                commas += 1;
-                example = example.or(certain.then_some(cell));
+                self.commas += 1;
+                if certain && self.example.is_none() {
+                    self.example = Some(cell.to_owned());
+                }
             }
-            None => points += usize::from(has_point_fraction(cell)),
+            None => self.points += usize::from(has_point_fraction(cell)),
         }
     }
-    match example {
-        Some(cell) if commas > points => {
-            let note =
-                format!("numbers have decimal commas, as in `{}` ({commas} cells); `decimal` overrules that", shown(cell.as_bytes()));
-            (Decimal::Comma, vec![note])
+
+    fn decimal(self) -> (Decimal, Vec<String>) {
+        match self.example {
+            Some(cell) if self.commas > self.points => {
+                let (commas, cell) = (self.commas, shown(cell.as_bytes()));
+                (Decimal::Comma, vec![format!("numbers have decimal commas, as in `{cell}` ({commas} cells); `decimal` overrules that")])
+            }
+            _ => (Decimal::Point, vec![]),
         }
-        _ => (Decimal::Point, vec![]),
     }
 }

@@ -6,6 +6,7 @@ use motet_records::Input;
 
 use super::cell::{Cell, Decimal};
 use super::cells::{Cells, known};
+use super::same_number::{by_value, one_name_each};
 use super::{Table, TargetKind};
 use crate::dataset::{Dataset, TableColumns, Targets};
 use crate::error::ProblemError;
@@ -87,7 +88,11 @@ impl Sheet {
         let mut owners = None;
         if let Some(name) = &table.client {
             let column = self.take("source.client", name)?;
-            owners = Some((name, self.full(column, name, file)?));
+            let column = self.full(column, name, file)?;
+            if let Full::Words(words) = &column {
+                one_name_each(name, words, file)?;
+            }
+            owners = Some((name, column));
         }
         for name in &table.drop {
             self.take("source.drop", name)?;
@@ -112,12 +117,13 @@ impl Sheet {
             made.words(name, &column, file, most)?;
         }
         let Made { fields, columns } = made;
+        let owners = owners.map(|(column, owners)| (column, owners.in_natural_order()));
+        self.notes.extend(row_numbers(&fields, &columns, owners.as_ref().map(|(_, (keys, _))| keys.as_slice())));
         let features = Matrix::Dense(by_rows(&columns, target.len()));
         let (targets, class_names) = self.targets(target, table, file)?;
         let mut dataset = Dataset::new(features, targets).of_classes(class_names);
         dataset = dataset.from_columns(TableColumns { client: table.client.clone(), target: table.target.clone() });
-        if let Some((column, owners)) = owners {
-            let (keys, names) = owners.in_natural_order();
+        if let Some((column, (keys, names))) = owners {
             dataset = dataset.from_clients(keys).named(names.into_iter().map(|name| format!("{column} {name}")).collect());
         }
         dataset = dataset.noted(std::mem::take(&mut self.notes));
@@ -164,7 +170,7 @@ impl Sheet {
     fn numbers(&self, name: &str, cells: &[Option<String>], file: &str) -> Result<Option<Vec<f64>>, ProblemError> {
         let read: Vec<Option<Cell>> = cells.iter().map(|cell| cell.as_deref().map(|cell| Cell::of(cell, self.decimal))).collect();
         let hint = format!(
-            "correct it, leave it empty if nobody knows it, or say `categories = [\"{}\"]` if the cells are names",
+            "correct it, leave it empty if nobody knows it, or say `categories = [\"{}\"]` (or --categories) if the cells are names",
             shown(name.as_bytes())
         );
         self.doubtful(name, &read, |row| cells[row].as_deref().unwrap_or_default(), &hint)
@@ -187,7 +193,7 @@ impl Sheet {
         Ok(read.into_iter().map(value).collect())
     }
 
-    /// Place and fault of the first cell that is no number in a column of numbers; nothing if all are, or if it is one of words.
+    /// Place and fault of the first cell that is not a number in a column of numbers; nothing if all are, or if it is one of words.
     fn doubtful<'a>(&self, name: &str, read: &[Option<Cell>], text: impl Fn(usize) -> &'a str, hint: &str) -> Option<(String, String)> {
         let present = read.iter().flatten().count();
         let numbers = read.iter().flatten().filter(|cell| matches!(cell, Cell::Number(_))).count();
@@ -199,7 +205,7 @@ impl Sheet {
         let (row, cell) = read.iter().enumerate().find_map(wrong)?;
         let more = match present - numbers - 1 {
             0 => String::new(),
-            more => format!(" ({more} more are none)"),
+            more => format!(" ({more} more are not)"),
         };
         let what = format!(
             "`{}` of column `{}` {}, and {numbers} of its {present} cells are numbers{more}: {hint}",
@@ -261,7 +267,10 @@ impl Sheet {
                 ProblemError::Odd { file: file.into(), place: self.place(row), what }
             });
         }
-        let (labels, names) = target.in_natural_order();
+        let (labels, names) = match (&target, &all) {
+            (Full::Words(words), Some(numbers)) => by_value(words, numbers).unwrap_or_else(|| target.in_natural_order()),
+            _ => target.in_natural_order(),
+        };
         if names.len() > table.most_categories.get() as usize {
             let what = format!(
                 "{} different values, more than most_categories = {}; targets = \"numbers\" reads them as quantities",
@@ -330,7 +339,7 @@ fn written(number: f64) -> String {
 }
 
 /// Are nine in ten so?
-fn nine_in_ten(some: usize, all: usize) -> bool {
+pub(super) fn nine_in_ten(some: usize, all: usize) -> bool {
     some as u64 * 10 >= all as u64 * 9
 }
 
@@ -366,6 +375,46 @@ impl Made {
         self.add(name, Form::Words(different.into_iter().map(str::to_owned).collect()), columns);
         Ok(())
     }
+}
+
+/// Columns of fewer rows may be anything.
+const LEAST_NUMBERED: usize = 20;
+
+/// A note for each column that numbers the rows, all together or those of each client: it says nothing about new rows, whose numbers are others.
+fn row_numbers(fields: &[Field], columns: &[Vec<f64>], owners: Option<&[u32]>) -> Vec<String> {
+    let mut at = 0;
+    let mut notes = vec![];
+    for field in fields {
+        let Form::Words(words) = &field.form else {
+            let values = &columns[at];
+            at += 1;
+            if values.len() >= LEAST_NUMBERED && (are_consecutive(values.clone()) || number_each(values, owners)) {
+                let name = shown(field.name.as_bytes());
+                notes.push(format!(
+                    "column `{name}` looks like the number of a row, which says nothing about new rows: leave it out (`drop`, or --drop on the command line)"
+                ));
+            }
+            continue;
+        };
+        at += words.len();
+    }
+    notes
+}
+
+/// Do two or more clients have consecutive numbers, each from the same one on?
+fn number_each(values: &[f64], owners: Option<&[u32]>) -> bool {
+    let mut of = BTreeMap::<u32, Vec<f64>>::new();
+    owners.unwrap_or_default().iter().zip(values).for_each(|(owner, value)| of.entry(*owner).or_default().push(*value));
+    let first = |values: &Vec<f64>| values.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut firsts = of.values().map(first);
+    let start = firsts.next();
+    of.len() > 1 && firsts.all(|other| Some(other) == start) && of.into_values().all(are_consecutive)
+}
+
+/// Are these whole numbers from one to another, each once, in any order?
+fn are_consecutive(mut values: Vec<f64>) -> bool {
+    values.sort_by(f64::total_cmp);
+    values.iter().all(|value| value.fract() == 0.0) && values.windows(2).all(|pair| pair[1] - pair[0] == 1.0)
 }
 
 /// Columns as the rows of a matrix.

@@ -32,19 +32,22 @@ pub(super) fn decoded(text: Vec<u8>, encoding: Option<Encoding>, file: &str) -> 
             for letter in char::decode_utf16(units) {
                 match letter {
                     Ok(letter) => decoded.push(letter),
-                    Err(_) => return Err(odd(line(&decoded), "this is no UTF-16 text")),
+                    Err(_) => return Err(odd(line(&decoded), "this is not UTF-16 text")),
                 }
             }
             if rest.is_empty() { Ok(decoded.into_bytes()) } else { Err(odd("last byte".into(), "UTF-16 text has two bytes a letter")) }
         }
         Some(Encoding::Utf8) | None => {
             if text.starts_with(&[0xff, 0xfe]) || text.starts_with(&[0xfe, 0xff]) || text.iter().take(4).any(|&byte| byte == 0) {
-                return Err(odd("first bytes".into(), "this is UTF-16 and not UTF-8: `encoding = \"utf-16\"` reads it"));
+                return Err(odd(
+                    "first bytes".into(),
+                    "this is UTF-16 and not UTF-8: `encoding = \"utf-16\"` (or --encoding utf-16) reads it",
+                ));
             }
             match str::from_utf8(&text) {
                 Ok(_) => Ok(text),
                 Err(cause) => {
-                    let what = "this is no UTF-8 text: say `encoding = \"latin-1\"` or `encoding = \"utf-16\"`, or save it as UTF-8";
+                    let what = "this is not UTF-8 text: say `encoding = \"latin-1\"` or `encoding = \"utf-16\"` (on the command line --encoding latin-1, which Excel's CSV often is), or save it as UTF-8";
                     Err(odd(line(&String::from_utf8_lossy(&text[..cause.valid_up_to()])), what))
                 }
             }

@@ -2,6 +2,7 @@
 //!
 //! Columns of numbers stay numbers; each client fills its gaps and standardises with its own training rows ([`crate::prepare`]).
 //! A column of which nine cells in ten are numbers is one of numbers, and its other cells are errors.
+//! Clients of large tables are read one by one ([`one_by_one`]).
 //! Columns of words become one column of 0 and 1 for each different word, none of them set where the word is missing.
 
 mod cell;
@@ -10,6 +11,8 @@ mod columns;
 mod encoding;
 mod folder;
 mod new_rows;
+mod one_by_one;
+mod same_number;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -41,7 +44,7 @@ pub struct Table {
     pub path: PathBuf,
     /// The column to predict.
     pub target: String,
-    /// The column that names each row's client; absent, rows have no natural client.
+    /// The column that names each row's client; without it, rows have no natural client and a split must deal them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// "auto" (words and whole numbers are classes), "classes" or "numbers" (default auto).
@@ -53,22 +56,22 @@ pub struct Table {
     /// Columns whose numbers, dates or words are names of categories, one column of 0 and 1 for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
-    /// What stands between two fields (default: the one of tab, semicolon and comma that the header has).
+    /// The character between two fields (default: tab, semicolon or comma, whichever the header has).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<char>,
-    /// What stands before the fraction of a number: "." or "," (default: found out from tables whose separator is no comma).
+    /// The decimal sign: "." or "," (default: found out from the table, if its separator is not a comma).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decimal: Option<char>,
-    /// How letters are written: "utf-8", "utf-16" or "latin-1" (Windows-1252). Default: utf-8.
+    /// How the text is encoded: "utf-8", "utf-16" or "latin-1" (Windows-1252). Default: utf-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
-    /// Does each client standardise its columns of numbers? (default true).
+    /// Whether each client standardises its columns of numbers (default true).
     #[serde(default = "yes")]
     pub standardise: bool,
-    /// Words a column may have at most (default 100).
+    /// How many different words a column may have (default 100).
     #[serde(default = "hundred")]
     pub most_categories: NonZeroU32,
-    /// Clients with fewer rows are left out (default: nobody is).
+    /// Clients with fewer rows are left out (default: none are).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_rows: Option<NonZeroU32>,
     #[serde(skip)]
@@ -99,7 +102,7 @@ impl Table {
         }
     }
 
-    /// The same, read now and held: problems that are made of it read no file again.
+    /// Reads the table now and keeps it: problems that are made of it read no file again.
     pub fn read(self, folders: &Folders) -> Result<Self, ProblemError> {
         let held = match self.material(folders)? {
             Material::Table { dataset, fields, inputs } => Held(Arc::new((Arc::new(dataset), fields, inputs))),
@@ -197,7 +200,10 @@ impl Load for Table {
                 let (dataset, fields, inputs) = &**held;
                 Ok(Material::Shared { dataset: Arc::clone(dataset), fields: Some(fields.clone()), inputs: inputs.clone() })
             }
-            None => self.material(place.folders),
+            None => match self.one_by_one(place)? {
+                Some(clients) => Ok(clients),
+                None => self.material(place.folders),
+            },
         }
     }
 }

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use super::cell::{Cell, Decimal};
 use super::cells::{Cells, known};
 use super::columns::{by_rows, in_natural_order, number};
-use super::{encoding::decoded, parquet};
+use super::encoding::{Encoding, decoded};
+use super::parquet;
 use crate::dataset::{Dataset, Targets};
 use crate::error::ProblemError;
 use crate::guard::FileLimit;
@@ -28,25 +29,25 @@ pub struct NewRows {
 }
 
 impl NewRows {
-    /// Reads a file.
-    pub fn open(path: &Path) -> Result<Self, ProblemError> {
-        Self::open_with_input(path).map(|(rows, _)| rows)
+    /// Reads a file; the encoding is UTF-8 if nobody says another.
+    pub fn open(path: &Path, encoding: Option<Encoding>) -> Result<Self, ProblemError> {
+        Self::open_with_input(path, encoding).map(|(rows, _)| rows)
     }
 
     /// Reads a file; what it was, too.
-    pub(crate) fn open_with_input(path: &Path) -> Result<(Self, Input), ProblemError> {
+    pub(crate) fn open_with_input(path: &Path, encoding: Option<Encoding>) -> Result<(Self, Input), ProblemError> {
         let limit = FileLimit::default();
         let Opened { text, input } = open(path, limit)?;
         let file = name_of(path);
         if text.starts_with(b"PAR1") {
             return Ok((Self::of(parquet(path, &file, &limit.budget(input.bytes))?, &file)?, input));
         }
-        Ok((Self::read(&text, &file)?, input))
+        Ok((Self::read(&text, &file, encoding)?, input))
     }
 
     /// Reads the bytes of text; `file` is what messages call it.
-    pub fn read(text: &[u8], file: &str) -> Result<Self, ProblemError> {
-        let text = decoded(text.to_vec(), None, file)?;
+    pub fn read(text: &[u8], file: &str, encoding: Option<Encoding>) -> Result<Self, ProblemError> {
+        let text = decoded(text.to_vec(), encoding, file)?;
         let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
         let cells = if first == Some(&b'{') { json_lines(&text, file)? } else { Cells::read(&text, file, (None, None))? };
         Self::of(cells, file)
@@ -65,7 +66,7 @@ impl NewRows {
         self.rows
     }
 
-    /// None? Files without rows are refused, so never.
+    /// Always false: files without rows are refused.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
@@ -100,7 +101,7 @@ impl NewRows {
                 })?;
                 numbers.push(value);
             } else {
-                let class = classes.iter().position(|class| same(class, cell, self.cells.decimal)).ok_or_else(|| {
+                let class = place_of(classes, cell, self.cells.decimal).ok_or_else(|| {
                     odd(line(row), format!("`{}` of column `{name}` is none of the classes {}", shown(cell.as_bytes()), known()))
                 })?;
                 labels.push(class as u32);
@@ -159,12 +160,21 @@ impl NewRows {
                     columns.push(cells_of().map(value).collect::<Result<Vec<f64>, _>>()?);
                 }
                 Form::Words(words) => {
-                    let place = |(line, cell): (usize, Option<&str>)| match cell {
+                    let place = |(line, cell): (usize, Option<&str>)| {
+                        match cell {
                         None => Ok(None),
-                        Some(cell) => words.iter().position(|word| same(word, cell, cells.decimal)).map(Some).ok_or_else(|| {
+                        Some(cell) => place_of(words, cell, cells.decimal).map(Some).ok_or_else(|| {
                             let known = quoted(&mut words.iter().map(String::as_str)).join(", ");
-                            odd(line, format!("`{}` of column `{}` is none of {known}", shown(cell.as_bytes()), field.name))
+                            odd(
+                                line,
+                                format!(
+                                    "`{}` of column `{}` is none of {known}, which the model has learnt: an empty field counts as none of them",
+                                    shown(cell.as_bytes()),
+                                    field.name
+                                ),
+                            )
                         }),
+                    }
                     };
                     let places = cells_of().map(place).collect::<Result<Vec<Option<usize>>, _>>()?;
                     columns.extend((0..words.len()).map(|word| places.iter().map(|at| f64::from(u8::from(*at == Some(word)))).collect()));
@@ -173,6 +183,11 @@ impl NewRows {
         }
         Ok(by_rows(&columns, self.rows))
     }
+}
+
+/// The place of this very word; else that of the same number, written in another way.
+fn place_of(words: &[String], cell: &str, decimal: Decimal) -> Option<usize> {
+    words.iter().position(|word| word == cell).or_else(|| words.iter().position(|word| same(word, cell, decimal)))
 }
 
 /// The same word, or the same number.
@@ -192,7 +207,7 @@ fn json_lines(text: &[u8], file: &str) -> Result<Cells, ProblemError> {
             }
             break;
         }
-        let object: Map<String, Value> = serde_json::from_slice(line).map_err(|e| odd(at + 1, format!("is no JSON object: {e}")))?;
+        let object: Map<String, Value> = serde_json::from_slice(line).map_err(|e| odd(at + 1, format!("is not a JSON object: {e}")))?;
         for (name, value) in object {
             let cell = match value {
                 Value::Null => None,
@@ -226,8 +241,8 @@ mod tests {
     #[test]
     fn json_lines_and_csv_of_the_same_rows_are_the_same_numbers() {
         let fields = [field("age", Form::Scaled), field("colour", Form::Words(vec!["blue".into(), "red".into()]))];
-        let csv = NewRows::read(b"colour,who,age\nred,a,3\n?,b,\n", "a.csv").unwrap();
-        let json = NewRows::read(b"{\"age\": 3, \"colour\": \"red\"}\n{\"who\": \"b\", \"age\": null}\n\n", "a.jsonl").unwrap();
+        let csv = NewRows::read(b"colour,who,age\nred,a,3\n?,b,\n", "a.csv", None).unwrap();
+        let json = NewRows::read(b"{\"age\": 3, \"colour\": \"red\"}\n{\"who\": \"b\", \"age\": null}\n\n", "a.jsonl", None).unwrap();
         let (one, other) = (csv.raw(&fields).unwrap().values, json.raw(&fields).unwrap().values);
         assert_eq!(format!("{one:?}"), "[3.0, 0.0, 1.0, NaN, 0.0, 0.0]");
         assert_eq!(format!("{one:?}"), format!("{other:?}"));
@@ -237,13 +252,13 @@ mod tests {
     #[test]
     fn every_missing_column_is_named_and_odd_lines_are_too() {
         let fields = [field("age", Form::Scaled), field("height", Form::Number)];
-        let said = |text: &str| NewRows::read(text.as_bytes(), "f").and_then(|rows| rows.raw(&fields)).unwrap_err().to_string();
+        let said = |text: &str| NewRows::read(text.as_bytes(), "f", None).and_then(|rows| rows.raw(&fields)).unwrap_err().to_string();
         assert_eq!(said("weight\n1\n"), "f, line 1: no columns `age`, `height`; the model takes `age`, `height`");
         for (text, part) in [
             ("{\"age\": 1, \"height\": [2]}", "line 1: `height` is nested"),
             ("{\"age\": 1}\n\n{\"age\": 2}", "line 2: is empty"),
-            ("{\"age\": 1\n", "line 1: is no JSON object"),
-            ("{\"age\": \"old\", \"height\": true}", "`old` of column `age` is no number"),
+            ("{\"age\": 1\n", "line 1: is not a JSON object"),
+            ("{\"age\": \"old\", \"height\": true}", "`old` of column `age` is not a number"),
             ("", "no examples"),
         ] {
             assert!(said(text).contains(part), "{text}: {}", said(text));

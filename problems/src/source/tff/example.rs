@@ -45,7 +45,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Example, String> {
             example.insert(name, value);
         }
     }
-    if example.is_empty() { Err("no features: this is no tf.train.Example".into()) } else { Ok(example) }
+    if example.is_empty() { Err("no features: this is not a tf.train.Example".into()) } else { Ok(example) }
 }
 
 fn feature(bytes: &[u8]) -> Result<Value, String> {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::example::{Example, Value};
-use super::volume::Volume;
 use super::{PostForm, Tff};
 use crate::dataset::{Dataset, Usage};
 use crate::error::ProblemError;
+use crate::matrix::Matrix;
+use crate::source::index::Form;
 use crate::source::numbers::{Numbers, targets};
 use crate::source::shakespeare::{Alphabet, Rows};
 use crate::source::stackexchange::{Library, Text};
@@ -18,6 +19,18 @@ pub(super) struct Gathered<'a> {
     /// By key.
     names: Vec<String>,
     kept: RowsSoFar,
+    /// From this row on, numbers are no bytes: others in the file are none.
+    bytes_up_to: Option<usize>,
+}
+
+/// What examples were that nobody kept.
+#[derive(Default)]
+pub(super) struct Forgotten {
+    /// Rows that came while all were k/255.
+    pub(super) as_bytes: usize,
+    pub(super) targets: Vec<f64>,
+    /// Characters of snippets, with their begins and ends.
+    pub(super) tokens: usize,
 }
 
 /// Examples in the form of the first of them.
@@ -40,12 +53,15 @@ struct Table {
 
 impl<'a> Gathered<'a> {
     pub(super) fn new(how: &'a Tff, names: Vec<String>) -> Self {
-        Self { how, names, kept: RowsSoFar::Nothing }
+        Self { how, names, kept: RowsSoFar::Nothing, bytes_up_to: None }
     }
 
     pub(super) fn push(&mut self, key: u32, lot: Usage, example: Example) -> Result<(), String> {
         if let RowsSoFar::Nothing = self.kept {
             self.kept = RowsSoFar::of(&example, self.how)?;
+            if let (RowsSoFar::Numbers(table), Some(row)) = (&mut self.kept, self.bytes_up_to) {
+                table.rows = Numbers::with_bytes_up_to(row);
+            }
         }
         match &mut self.kept {
             RowsSoFar::Nothing => Ok(()),
@@ -58,8 +74,42 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    pub(super) fn finish(self, volume: &Volume) -> Result<Dataset, ProblemError> {
-        let nothing = || ProblemError::NoExamples { file: volume.input.name.clone() };
+    /// The same for one client of a file whose other rows are known: its numbers are bytes up to this row.
+    pub(super) fn one_of(how: &'a Tff, name: String, bytes_up_to: Option<usize>) -> Self {
+        Self { bytes_up_to, ..Self::new(how, vec![name]) }
+    }
+
+    /// Forgets the examples that were read, and keeps what they are like. What they were; nothing if words must be numbered.
+    pub(super) fn forget(&mut self) -> Option<Forgotten> {
+        match &mut self.kept {
+            RowsSoFar::Nothing => Some(Forgotten::default()),
+            RowsSoFar::Numbers(table) => {
+                table.owners.clear();
+                Some(Forgotten { as_bytes: table.rows.forget(), targets: std::mem::take(&mut table.targets), tokens: 0 })
+            }
+            RowsSoFar::Snippets(_, streams) => {
+                let tokens = std::mem::take(streams).into_values().map(|stream| stream.len()).sum();
+                Some(Forgotten { tokens, ..Forgotten::default() })
+            }
+            RowsSoFar::Words(_) => None,
+        }
+    }
+
+    /// How the rows are kept, and how many columns they have; classes where those are known beforehand.
+    pub(super) fn form(self) -> Option<(Form, usize, Option<u32>)> {
+        match self.kept {
+            RowsSoFar::Numbers(table) => {
+                let matrix = table.rows.matrix()?;
+                let form = if matches!(matrix, Matrix::Bytes(_)) { Form::Pixels } else { Form::Numbers };
+                Some((form, matrix.cols(), None))
+            }
+            RowsSoFar::Snippets(alphabet, _) => Some((Form::Numbers, self.how.window.get() as usize + 1, Some(alphabet.tokens.count()))),
+            RowsSoFar::Nothing | RowsSoFar::Words(_) => None,
+        }
+    }
+
+    pub(super) fn finish(self, volume: &str) -> Result<Dataset, ProblemError> {
+        let nothing = || ProblemError::NoExamples { file: volume.to_owned() };
         let how = self.how;
         let dataset = match self.kept {
             RowsSoFar::Nothing => return Err(nothing()),

@@ -13,11 +13,13 @@
 //! | `tokens`, `title`, `tags` (Stack Overflow) | bags with tags, or sentences, as the source `stackexchange` has them |
 //!
 //! Words are what spaces separate; a bag has those of tokens and title (Reddi et al. 2021), a sentence those of tokens. Only texts
-//! to train on make the vocabulary. Clients are in the order of their names.
+//! to train on make the vocabulary. Clients are in the order of their names; those of large files are read one by one
+//! ([`one_by_one`]), but for words, whose numbers depend on everybody.
 
 mod example;
 mod gather;
 mod msgpack;
+mod one_by_one;
 mod volume;
 
 use std::collections::BTreeMap;
@@ -50,7 +52,7 @@ pub struct Tff {
     /// The file with examples to be judged on, if it is another one, as FedJAX has it (default none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_path: Option<PathBuf>,
-    /// Read only so many clients, the first ones by name (default all).
+    /// Read only this many clients, the first ones by name (default all).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<NonZeroU32>,
     /// The feature to predict from (default: `pixels`, `image` or `x`).
@@ -86,32 +88,62 @@ impl Kind for Tff {
 /// Examples of one file that are for one thing.
 struct Part<'a> {
     volume: &'a Volume,
+    /// Which of the files that is.
+    file: usize,
     split: Option<String>,
     lot: Usage,
     /// How many each client has, by the file's own count.
     counts: BTreeMap<String, u64>,
 }
 
+/// What is done with an example: what it is for, whose it is, its row in the file, and the example.
+type Each<'a> = dyn FnMut(&Part<'_>, u32, i64, example::Example) -> Result<(), String> + 'a;
+
 impl Load for Tff {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
         let first = Volume::open(&place.folders.find(&self.path)?, place.folders.limit)?;
         let second = self.test_path.as_ref().map(|path| Volume::open(&place.folders.find(path)?, place.folders.limit)).transpose()?;
-        let mut parts = vec![part(&first, ("source.train", "train", self.train.as_deref()), Usage::Train)?];
+        if let Some(clients) = self.one_by_one(place)? {
+            return Ok(clients);
+        }
+        let parts = self.parts(&first, second.as_ref())?;
+        let names = self.names(&parts);
+        let mut all = Gathered::new(self, names.clone());
+        self.pass(&parts, &names, &mut |part, key, _, example| all.push(key, part.lot, example))?;
+        let dataset = all.finish(&first.input.name)?;
+        let inputs = [Some(&first), second.as_ref()].into_iter().flatten().map(|volume| volume.input.clone()).collect();
+        Ok(Material::Examples { dataset, inputs })
+    }
+}
+
+impl Tff {
+    /// What is read of one file, or of two.
+    fn parts<'a>(&self, first: &'a Volume, second: Option<&'a Volume>) -> Result<Vec<Part<'a>>, ProblemError> {
+        let mut parts = vec![part((0, first), ("source.train", "train", self.train.as_deref()), Usage::Train)?];
         let wanted = ("source.test", "test", self.test.as_deref());
-        match (&second, &self.test) {
-            (Some(second), _) => parts.push(part(second, wanted, Usage::Test)?),
-            (None, Some(_)) => parts.push(part(&first, wanted, Usage::Test)?),
+        match (second, &self.test) {
+            (Some(second), _) => parts.push(part((1, second), wanted, Usage::Test)?),
+            (None, Some(_)) => parts.push(part((0, first), wanted, Usage::Test)?),
             (None, None) => {}
         }
-        let names = self.names(&parts);
+        Ok(parts)
+    }
+
+    /// Every example of these clients, in the order of the files. Each client must have as many as its file says.
+    fn pass(&self, parts: &[Part<'_>], names: &[String], each: &mut Each<'_>) -> Result<(), ProblemError> {
         let keys: BTreeMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
         let last = self.clients.and_then(|_| names.last()).map(String::as_str);
-        let mut all = Gathered::new(self, names.clone());
-        for part in &parts {
+        for part in parts {
             let mut found = vec![0u64; names.len()];
-            part.volume.examples(part.split.as_deref(), last, &|name| keys.get(name).copied(), &mut |key, example| {
+            let key = |name: &str| match keys.get(name) {
+                Some(&key) => Ok(Some(key)),
+                None if part.counts.contains_key(name) => Ok(None),
+                // Left out in silence, a client would be missing from every result.
+                None => Err("is not in the file's own list of clients: it is not whole".to_owned()),
+            };
+            part.volume.examples(part.split.as_deref(), last, &key, &mut |key, row, example| {
                 found[key as usize] += 1;
-                all.push(key, part.lot, example)
+                each(part, key, row, example)
             })?;
             for (name, &found) in names.iter().zip(&found) {
                 let told = part.counts.get(name).copied().unwrap_or(0);
@@ -121,13 +153,9 @@ impl Load for Tff {
                 }
             }
         }
-        let dataset = all.finish(&first)?;
-        let inputs = [Some(&first), second.as_ref()].into_iter().flatten().map(|volume| volume.input.clone()).collect();
-        Ok(Material::Examples { dataset, inputs })
+        Ok(())
     }
-}
 
-impl Tff {
     /// Who is read, by name.
     fn names(&self, parts: &[Part<'_>]) -> Vec<String> {
         if let Some(most) = self.clients {
@@ -141,7 +169,11 @@ impl Tff {
 }
 
 /// The split of that key; the usual one or the only one where nobody said which.
-fn part<'a>(volume: &'a Volume, (key, usual, told): (&'static str, &str, Option<&str>), lot: Usage) -> Result<Part<'a>, ProblemError> {
+fn part<'a>(
+    (file, volume): (usize, &'a Volume),
+    (key, usual, told): (&'static str, &str, Option<&str>),
+    lot: Usage,
+) -> Result<Part<'a>, ProblemError> {
     let splits = volume.splits()?;
     let split = match (told, &splits[..]) {
         (Some(told), []) => {
@@ -160,5 +192,5 @@ fn part<'a>(volume: &'a Volume, (key, usual, told): (&'static str, &str, Option<
         },
     };
     let counts = volume.clients(split.as_deref())?;
-    Ok(Part { volume, split, lot, counts })
+    Ok(Part { volume, file, split, lot, counts })
 }

@@ -15,13 +15,13 @@ const DEEPEST: usize = 4;
 /// Reads a client's examples.
 pub(super) fn decode(bytes: &[u8]) -> Result<Vec<Example>, String> {
     let mut rest = bytes;
-    let Item::Map(arrays) = item(&mut rest, DEEPEST)? else { return Err("no map of arrays".into()) };
+    let Item::Map(arrays) = item(&mut rest, DEEPEST)? else { return Err("not a map of arrays".into()) };
     if !rest.is_empty() {
         return Err(format!("{} bytes after its end", rest.len()));
     }
     let mut examples: Option<Vec<Example>> = None;
     for (name, array) in arrays {
-        let Item::Bytes(name) = name else { return Err("the name of an array is no text".into()) };
+        let Item::Bytes(name) = name else { return Err("the name of an array is not text".into()) };
         let name = String::from_utf8_lossy(name).into_owned();
         let rows = rows(&array).map_err(|what| format!("array `{name}`: {what}"))?;
         let examples = examples.get_or_insert_with(|| vec![Example::new(); rows.len()]);
@@ -212,7 +212,7 @@ mod tests {
                 "array `x`: 2 examples, the one before has 1",
             ),
             (b"\x81\xa1x\x05".to_vec(), "array `x`: no array"),
-            (b"\x93\x01\x02\x03".to_vec(), "no map of arrays"),
+            (b"\x93\x01\x02\x03".to_vec(), "not a map of arrays"),
             (b"\x80".to_vec(), "no arrays"),
             (b"\x80\x80".to_vec(), "1 bytes after its end"),
             (b"\xdf\xff\xff\xff\xff".to_vec(), "cut off"),

@@ -24,15 +24,15 @@ pub(super) struct Volume {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     /// Examples one by one, of several splits.
     Tff,
     /// Clients one by one.
     FedJax,
 }
 
-/// What is done with an example: whose it is, and the example.
-pub(super) type Each<'a> = dyn FnMut(u32, Example) -> Result<(), String> + 'a;
+/// What is done with an example: whose it is, in which row of the file, and the example.
+pub(super) type Each<'a> = dyn FnMut(u32, i64, Example) -> Result<(), String> + 'a;
 
 impl Volume {
     pub(super) fn open(file: &Path, limit: FileLimit) -> Result<Self, ProblemError> {
@@ -110,7 +110,7 @@ impl Volume {
             while let Some(row) = rows.next()? {
                 let counted = name_of_client(row, 0).and_then(|name| match row.get_ref(1) {
                     Ok(ValueRef::Integer(count)) if count >= 0 => Ok((name, count as u64)),
-                    _ => Err(format!("client `{name}`: num_examples is no number")),
+                    _ => Err(format!("client `{name}`: num_examples is not a number")),
                 });
                 match counted {
                     Ok((name, count)) => *counts.entry(name).or_insert(0) += count,
@@ -123,12 +123,13 @@ impl Volume {
         if counts.is_empty() { Err(ProblemError::NoExamples { file: self.input.name.clone() }) } else { Ok(counts) }
     }
 
-    /// Every example of a split whose client has a key; no client after the `last` is looked at.
+    /// Every example of a split whose client has a key; no client after the `last` is looked at. A client without a key is passed over, one
+    /// that should not be there is an error.
     pub(super) fn examples(
         &self,
         split: Option<&str>,
         last: Option<&str>,
-        key: &dyn Fn(&str) -> Option<u32>,
+        key: &dyn Fn(&str) -> Result<Option<u32>, String>,
         each: &mut Each<'_>,
     ) -> Result<(), ProblemError> {
         // Two questions, so that SQLite can use the index on split and client that TensorFlow Federated's files have.
@@ -144,30 +145,63 @@ impl Volume {
         while let Some(row) = rows.next().map_err(|cause| self.damaged(&cause))? {
             let number: i64 = row.get(2).unwrap_or_default();
             let name = name_of_client(row, 0).map_err(|what| self.odd(format!("row {number}"), what))?;
-            if let Some(key) = key(&name) {
-                let place = || format!("row {number}, client `{name}`");
-                self.row(row, key, each).map_err(|what| self.odd(place(), what))?;
+            let place = || format!("row {number}, client `{name}`");
+            if let Some(key) = key(&name).map_err(|what| self.odd(place(), what))? {
+                let bytes = blob(row).map_err(|what| self.odd(place(), what))?;
+                let examples = self.form.decoded(bytes, &self.budget).map_err(|what| self.odd(place(), what))?;
+                examples.into_iter().try_for_each(|example| each(key, number, example)).map_err(|what| self.odd(place(), what))?;
             }
         }
         Ok(())
     }
 
-    /// The examples of one row.
-    fn row(&self, row: &Row<'_>, key: u32, each: &mut Each<'_>) -> Result<(), String> {
-        let ValueRef::Blob(bytes) = row.get_ref(1).map_err(|cause| cause.to_string())? else {
-            return Err("its examples are no blob".into());
-        };
-        match self.form {
-            Form::Tff => each(key, example::decode(bytes)?),
-            Form::FedJax => {
-                let unpacked = self.budget.unpack(flate2::read::ZlibDecoder::new(bytes)).map_err(|cause| format!("zlib: {cause}"))?;
-                msgpack::decode(&unpacked)?.into_iter().try_for_each(|example| each(key, example))
+    /// What these rows hold, without looking into it, and whose they are.
+    pub(super) fn blobs(&mut self, split: Option<&str>, first: i64, count: u64) -> Result<Vec<(String, Vec<u8>)>, ProblemError> {
+        let text = match self.form {
+            // The plus keeps SQLite from the index on splits, by which it would look through the whole split for a few rows.
+            Form::Tff => {
+                "SELECT client_id, serialized_example_proto FROM examples WHERE rowid BETWEEN ?2 AND ?3 AND +split_name = ?1 ORDER BY rowid"
             }
+            Form::FedJax => "SELECT client_id, data FROM federated_data WHERE rowid BETWEEN ?2 AND ?3 AND ?1 IS NULL ORDER BY rowid",
+        };
+        // Every client has as many steps as the whole file.
+        bound(&mut self.base, self.input.bytes).map_err(|cause| self.damaged(&cause))?;
+        let last = i64::try_from(count).ok().and_then(|count| first.checked_add(count - 1)).unwrap_or(first);
+        let mut query = self.base.prepare(text).map_err(|cause| self.damaged(&cause))?;
+        let mut rows = query.query((split, first, last)).map_err(|cause| self.damaged(&cause))?;
+        let mut found = vec![];
+        while let Some(row) = rows.next().map_err(|cause| self.damaged(&cause))? {
+            let read = name_of_client(row, 0).and_then(|name| Ok((name, blob(row)?.to_vec())));
+            found.push(read.map_err(|what| self.odd(format!("rows {first} to {last}"), what))?);
         }
+        Ok(found)
+    }
+
+    pub(super) fn form(&self) -> Form {
+        self.form
+    }
+}
+
+/// What a row holds, beside its client.
+fn blob<'a>(row: &'a Row<'_>) -> Result<&'a [u8], String> {
+    match row.get_ref(1).map_err(|cause| cause.to_string())? {
+        ValueRef::Blob(bytes) => Ok(bytes),
+        _ => Err("its examples are not a blob".into()),
     }
 }
 
 impl Form {
+    /// The examples of one row.
+    pub(super) fn decoded(self, bytes: &[u8], budget: &Budget) -> Result<Vec<Example>, String> {
+        match self {
+            Form::Tff => Ok(vec![example::decode(bytes)?]),
+            Form::FedJax => {
+                let unpacked = budget.unpack(flate2::read::ZlibDecoder::new(bytes)).map_err(|cause| format!("zlib: {cause}"))?;
+                Ok(msgpack::decode(&unpacked)?.into_iter().collect())
+            }
+        }
+    }
+
     /// Where its rows are.
     fn tables(self) -> &'static [&'static str] {
         match self {
@@ -224,7 +258,7 @@ fn stranger(first: &[u8]) -> &'static str {
         [0x1f, 0x8b, ..] => "this is packed: unpack it first (gunzip)",
         [b'B', b'Z', b'h', ..] => "this is packed: unpack it first (bunzip2)",
         [0x89, b'H', b'D', b'F', ..] => "this is HDF5: make an npz of it with tools/data/tff_to_npz.py",
-        _ => "no SQLite file: it does not begin with \"SQLite format 3\"",
+        _ => "not an SQLite file: it does not begin with \"SQLite format 3\"",
     }
 }
 

@@ -1,4 +1,4 @@
-//! One measure of some runs, times a factor.
+//! A change to a made-up record: one metric of some runs, times a factor.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Falsifiers: for each claim a made-up record on which it holds, and one bend of it on which it fails.
+//! Falsifiers: for each claim a made-up record on which it holds, and a changed one on which it fails.
 //!
 //! A claim that no record can contradict shows nothing. So a record is made by rule from the claim's own tree: every run that it
 //! selects gets smooth curves for everything that it measures. Bends (one measure of some runs, times a factor) are tried one
@@ -13,17 +13,17 @@ use motet_records::{Manifest, Records, Verdict};
 use self::bend::{Bend, bends, grids};
 use self::synthetic::made_up;
 use super::ast::{Claim, Kind, Node};
-use super::book::Book;
-use super::error::{ClaimError, Fault};
+use super::book::{Allowance, Book};
+use super::error::{ClaimError, Fault, Problem};
 use super::eval::View;
 use super::parser::read;
 use super::scope::Scope;
 use super::table::NamedClaim;
 use super::tally::Tally;
 use super::truth::{Judged, Truth};
-use super::verdict::judge;
+use super::verdict::verdict;
 
-/// What makes a claim fail.
+/// Evidence that a claim can hold and can fail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Falsifier {
     /// The claim's name.
@@ -32,9 +32,9 @@ pub struct Falsifier {
     pub text: String,
     /// The verdict on the record on which it holds; none if no such record was found.
     pub holds: Option<Verdict>,
-    /// What was bent to make it fail, in words; none if nothing that was tried does.
+    /// What was changed in the record to make it fail, in words; `None` if nothing that was tried does.
     pub bend: Option<String>,
-    /// The verdict on the bent record.
+    /// The verdict on the changed record.
     pub fails: Option<Verdict>,
 }
 
@@ -44,22 +44,28 @@ const DISPROVED: [&str; 2] = ["is false", "never reached"];
 /// Steps on the way to a record on which the claim holds.
 const STEPS: usize = 60;
 
-/// Looks for a record on which the claim holds and for a bend that makes it fail. `rounds` is how long the planned runs are.
+/// Looks for a record on which the claim holds and for a change to it that makes it fail. `rounds` is how long the planned runs are.
 pub fn falsify(named: &NamedClaim, manifest: &Manifest, rounds: u64) -> Result<Falsifier, ClaimError> {
     let within = |fault: Fault| fault.within(Some(&named.name), &named.text);
     let claim = read(&named.text).map_err(within)?;
     let mut records = made_up(&claim, manifest, rounds).map_err(within)?;
-    let mut search = Search { claim: &claim, named, bends: bends(&claim, &records).map_err(within)? };
+    let mut search = Search { left: Allowance::of_a_search(), claim: &claim, named, bends: bends(&claim, &records).map_err(within)? };
     search.tilt(&mut records).map_err(within)?;
     let holds = search.agree(&mut records).map_err(within)?;
     let (mut bend, mut fails) = (None, None);
     if let Some((found, verdict)) = search.contradict(&mut records).map_err(within)? {
         (bend, fails) = (Some(found), Some(verdict));
     }
+    // What was not tried shows nothing.
+    if bend.is_none() && search.left.is_spent() {
+        return Err(within(Fault::new(&claim.body.span, Problem::TooMany)));
+    }
     Ok(Falsifier { claim: named.name.clone(), text: named.text.clone(), holds, bend, fails })
 }
 
 struct Search<'c> {
+    /// For all records that are tried together.
+    left: Allowance,
     claim: &'c Claim,
     named: &'c NamedClaim,
     /// Everything that can be bent, whole curves first.
@@ -141,13 +147,13 @@ impl Search<'_> {
     }
 
     fn judged(&self, records: &Records) -> Option<Verdict> {
-        judge(std::slice::from_ref(self.named), records).ok().and_then(|verdicts| verdicts.into_iter().next())
+        verdict(self.named, &Book::done(records).within(&self.left)).ok()
     }
 
     /// How far the claim is from holding: 0 if every comparison that it needs is true. And the ratios of the sides of those
     /// that are not.
     fn shortfall(&self, records: &Records) -> Result<(f64, Vec<f64>), Fault> {
-        let book = Book::done(records);
+        let book = Book::done(records).within(&self.left);
         let scope = Scope::of(self.claim, &book)?;
         let tally = Tally::of(self.claim, &scope, &book, View::Mean)?;
         if tally.looks.is_empty() {

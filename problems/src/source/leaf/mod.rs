@@ -10,7 +10,10 @@
 //! | a text | a character | characters and the next one, numbered as LEAF does, others as 80 (Shakespeare) |
 //! | a list of texts, or one text | whole numbers | words of the fifth text, or of the one (Sent140) |
 //!
-//! Files are read as they stream by. Numbers that are all of the form k/255 stay bytes.
+//! Files are read as they stream by. Numbers that are all of the form k/255 stay bytes. Users of large files are read one by one
+//! ([`one_by_one`]), but for texts with classes: their words are numbered by what everybody wrote.
+
+mod one_by_one;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,7 +44,7 @@ pub struct Leaf {
     /// A file or folder with the same users' examples for test (default none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<PathBuf>,
-    /// Of texts with classes: so many of the most frequent words are features (default 5000).
+    /// For texts with classes: how many of the most frequent words are features (default 5000).
     #[serde(default = "words")]
     pub words: NonZeroU32,
 }
@@ -59,19 +62,33 @@ const LETTERS: &str = "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]ab
 
 impl Load for Leaf {
     fn load(&self, place: &Place<'_>) -> Result<Material, ProblemError> {
-        let (mut all, mut inputs) = (Gathered::default(), Vec::new());
-        let parts = [(Some(&self.path), Usage::Train), (self.test.as_ref(), Usage::Test)];
-        for (path, lot) in parts.into_iter().filter_map(|(path, lot)| path.map(|path| (path, lot))) {
-            for file in files(path, place.folders)? {
-                all.lot = Some(lot);
-                inputs.push(all.read(&file, place.folders.limit)?);
-            }
+        let parts = self.parts(place.folders)?;
+        if let Some(clients) = self.one_by_one(&parts, place)? {
+            return Ok(clients);
         }
-        if all.rows == 0 {
+        let (mut all, mut inputs) = (Gathered::default(), Vec::new());
+        for (file, lot) in parts {
+            all.lot = Some(lot);
+            inputs.push(all.read(&file, place.folders.limit)?);
+        }
+        if all.keys.is_empty() {
             return Err(ProblemError::NoExamples { file: self.path.display().to_string() });
         }
         let odd = |what| ProblemError::Odd { file: self.path.display().to_string(), place: "the whole".into(), what };
         Ok(Material::Examples { dataset: all.finish(self.words.get() as usize).map_err(odd)?, inputs })
+    }
+}
+
+impl Leaf {
+    /// Every file, and what its examples are for.
+    fn parts(&self, folders: &Folders) -> Result<Vec<(PathBuf, Usage)>, ProblemError> {
+        let mut parts = vec![];
+        for (path, lot) in [(Some(&self.path), Usage::Train), (self.test.as_ref(), Usage::Test)] {
+            if let Some(path) = path {
+                parts.extend(files(path, folders)?.into_iter().map(|file| (file, lot)));
+            }
+        }
+        Ok(parts)
     }
 }
 
@@ -93,7 +110,6 @@ struct Gathered {
     keys: Vec<u32>,
     usages: Vec<Usage>,
     lot: Option<Usage>,
-    rows: usize,
     x: Inputs,
     y: Vec<f64>,
     /// The character after each text.
@@ -120,14 +136,7 @@ enum Cell {
 impl Gathered {
     fn read(&mut self, file: &Path, limit: FileLimit) -> Result<Input, ProblemError> {
         let (text, input) = stream(file, limit)?;
-        let mut json = serde_json::Deserializer::from_reader(text);
-        let read = Whole(self).deserialize(&mut json).and_then(|()| json.end());
-        read.map_err(|error| {
-            let place = format!("line {}, column {}", error.line(), error.column());
-            let text = error.to_string();
-            let what = text.split(" at line ").next().unwrap_or(&text).to_owned();
-            ProblemError::Odd { file: name_of(file), place, what }
-        })?;
+        walk(text, self).map_err(|error| odd(&error, &name_of(file)))?;
         Ok(input)
     }
 
@@ -138,25 +147,25 @@ impl Gathered {
         }
         let next = self.users.len() as u32;
         let key = *self.users.entry(user.to_owned()).or_insert(next);
+        let rows = self.keys.len() + x.len();
         for (x, y) in x.into_iter().zip(y) {
-            self.x.push(x, self.rows).map_err(|what| format!("user {user:?}: {what}"))?;
+            self.x.push(x).map_err(|what| format!("user {user:?}: {what}"))?;
             match y {
                 Cell::Number(number) if number.is_finite() => self.y.push(number),
                 Cell::Text(text) if text.chars().count() == 1 => self.next.extend(text.chars()),
                 _ => return Err(format!("user {user:?}: a target is neither a number nor one character")),
             }
-            self.rows += 1;
         }
-        self.keys.resize(self.rows, key);
-        self.usages.resize(self.rows, self.lot.unwrap_or(Usage::Train));
+        self.keys.resize(rows, key);
+        self.usages.resize(rows, self.lot.unwrap_or(Usage::Train));
         Ok(())
     }
 
     fn finish(self, words: usize) -> Result<Dataset, String> {
-        let Self { users, keys, usages, rows, x, y, next, .. } = self;
+        let Self { users, keys, usages, x, y, next, .. } = self;
         let dataset = match x {
-            Inputs::Texts(texts) if next.len() == rows => characters(&texts, &next)?,
-            _ if !next.is_empty() => return Err("some targets are numbers and some are characters".into()),
+            Inputs::Texts(texts) if next.len() == keys.len() => characters(&texts, &next)?,
+            _ if !next.is_empty() => return Err(MIXED.into()),
             Inputs::Texts(texts) => Dataset::new(bags(&texts, words)?, targets(y)),
             Inputs::Numbers(rows) => Dataset::new(rows.matrix().ok_or("no examples")?, targets(y)),
             Inputs::Nothing => return Err("no examples".into()),
@@ -172,26 +181,56 @@ impl Gathered {
     }
 }
 
+const MIXED: &str = "some targets are numbers and some are characters";
+
+/// Reads a whole file, one user after another.
+fn walk(text: impl std::io::Read, users: &mut dyn TakesUsers) -> Result<(), serde_json::Error> {
+    let mut json = serde_json::Deserializer::from_reader(text);
+    Whole(users).deserialize(&mut json).and_then(|()| json.end())
+}
+
+/// What is wrong with a file, and where.
+fn odd(error: &serde_json::Error, file: &str) -> ProblemError {
+    let place = format!("line {}, column {}", error.line(), error.column());
+    let text = error.to_string();
+    let what = text.split(" at line ").next().unwrap_or(&text).to_owned();
+    ProblemError::Odd { file: file.into(), place, what }
+}
+
+/// Somebody who is told of every user as a file is read.
+trait TakesUsers {
+    /// The users begin here.
+    fn begins(&mut self);
+    fn user(&mut self, name: &str, own: User) -> Result<(), String>;
+}
+
+impl TakesUsers for Gathered {
+    fn begins(&mut self) {}
+    fn user(&mut self, name: &str, own: User) -> Result<(), String> {
+        self.add(name, own.x, own.y)
+    }
+}
+
 impl Inputs {
-    fn push(&mut self, cell: Cell, row: usize) -> Result<(), String> {
+    fn push(&mut self, cell: Cell) -> Result<(), String> {
         match cell {
             Cell::Numbers(numbers) => {
-                if row == 0 {
+                if let Inputs::Nothing = self {
                     *self = Inputs::Numbers(Numbers::default());
                 }
                 let Inputs::Numbers(rows) = self else { return Err("numbers after texts".into()) };
                 rows.push(&numbers)
             }
-            Cell::Text(text) => self.text(text, row),
+            Cell::Text(text) => self.text(text),
             // Sent140: id, date, query, user, text.
-            Cell::Texts(mut texts) if texts.len() > 4 => self.text(texts.swap_remove(4), row),
+            Cell::Texts(mut texts) if texts.len() > 4 => self.text(texts.swap_remove(4)),
             Cell::Texts(_) => Err("a list of fewer than five texts".into()),
-            Cell::Number(number) => self.push(Cell::Numbers(vec![number as f32]), row),
+            Cell::Number(number) => self.push(Cell::Numbers(vec![number as f32])),
         }
     }
 
-    fn text(&mut self, text: String, row: usize) -> Result<(), String> {
-        if row == 0 {
+    fn text(&mut self, text: String) -> Result<(), String> {
+        if let Inputs::Nothing = self {
             *self = Inputs::Texts(Vec::new());
         }
         let Inputs::Texts(texts) = self else { return Err("texts after numbers".into()) };
@@ -241,7 +280,7 @@ fn bags(texts: &[String], most: usize) -> Result<Matrix, String> {
 }
 
 /// The outer table: everything but `user_data` is passed over.
-struct Whole<'a>(&'a mut Gathered);
+struct Whole<'a>(&'a mut dyn TakesUsers);
 
 impl<'de> DeserializeSeed<'de> for Whole<'_> {
     type Value = ();
@@ -259,6 +298,7 @@ impl<'de> Visitor<'de> for Whole<'_> {
         let mut found = false;
         while let Some(key) = map.next_key::<String>()? {
             if key == "user_data" {
+                self.0.begins();
                 map.next_value_seed(Users(&mut *self.0))?;
                 found = true;
             } else {
@@ -269,7 +309,7 @@ impl<'de> Visitor<'de> for Whole<'_> {
     }
 }
 
-struct Users<'a>(&'a mut Gathered);
+struct Users<'a>(&'a mut dyn TakesUsers);
 
 impl<'de> DeserializeSeed<'de> for Users<'_> {
     type Value = ();
@@ -286,7 +326,7 @@ impl<'de> Visitor<'de> for Users<'_> {
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
         while let Some(user) = map.next_key::<String>()? {
             let own: User = map.next_value()?;
-            self.0.add(&user, own.x, own.y).map_err(serde::de::Error::custom)?;
+            self.0.user(&user, own).map_err(serde::de::Error::custom)?;
         }
         Ok(())
     }

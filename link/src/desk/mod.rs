@@ -3,6 +3,9 @@
 //! Each client has a seat with at most one open task. A task stays open until its reply is here, its deadline has passed or
 //! the fleet closes it; whoever comes back is given the same task again.
 
+mod replies;
+mod tally;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -11,10 +14,13 @@ use std::time::Duration;
 use motet_core::Slot;
 
 use crate::call::{Call, PROTOCOL, Request, Response, Session, TaskHead, TaskNumber};
-use crate::digest::{Digest, Payload, bytes_of};
+use crate::digest::{Digest, bytes_of};
 use crate::event::{Event, Events};
 use crate::limits::Limits;
-use crate::spool::{ReplyKey, Spool};
+use crate::payload::Body;
+use crate::spool::{Forgets, Reply, ReplyKey, Spool};
+
+pub use tally::Tally;
 
 /// What a client is asked, as the fleet says it.
 #[derive(Clone, Debug)]
@@ -33,21 +39,6 @@ pub struct Ask {
     pub longest_reply: u64,
     /// When nobody waits any more.
     pub until: Option<Duration>,
-}
-
-/// The bytes of an ask with their SHA-256, computed once.
-#[derive(Debug)]
-pub struct Body {
-    bytes: Vec<u8>,
-    hash: Digest,
-}
-
-impl Body {
-    /// These bytes.
-    pub fn new(bytes: Vec<u8>) -> Self {
-        let hash = Digest::of(&bytes);
-        Self { bytes, hash }
-    }
 }
 
 /// How far a task is.
@@ -75,6 +66,8 @@ pub struct Desk {
     spool: Box<dyn Spool>,
     events: Events,
     over: bool,
+    /// The time of the last call, or of the last look at what has expired.
+    clock: Duration,
 }
 
 #[derive(Default)]
@@ -87,6 +80,11 @@ struct Seat {
     strikes: u32,
     revoked: bool,
     task: Option<Open>,
+    tally: Tally,
+    /// Why its reply could not be kept when it last came.
+    unkept: Option<String>,
+    /// Why it would not do a task when it last would not.
+    declined: Option<String>,
 }
 
 struct Open {
@@ -94,6 +92,8 @@ struct Open {
     ask: Ask,
     key: ReplyKey,
     stage: Stage,
+    /// When it was asked.
+    since: Duration,
 }
 
 enum Stage {
@@ -128,7 +128,7 @@ impl Desk {
     ) -> Self {
         let seat = || Seat { lease: Some(now + limits.lease), ..Seat::default() };
         let seats = clients.into_iter().map(|client| (client, seat())).collect();
-        Self { run, start, tasks: 0, limits, seats, spool, events: Events::default(), over: false }
+        Self { run, start, tasks: 0, limits, seats, spool, events: Events::default(), over: false, clock: now }
     }
 
     /// Answers one call. Who the client is was seen to by the transport, and nothing in the call can change it.
@@ -164,8 +164,8 @@ impl Desk {
             }
             Request::Poll { .. } => self.poll(client, now),
             Request::Fetch { task, offset } => self.fetch(client, task, offset),
-            Request::Offer { task, length, hash, whole } => self.offer(client, task, (length, hash), whole.0, now),
-            Request::Piece { task, offset, bytes } => self.piece(client, task, offset, &bytes.0, now),
+            Request::Offer { task, length, hash, whole } => self.offer(client, task, (length, hash), &whole.as_bytes(), now),
+            Request::Piece { task, offset, bytes } => self.piece(client, task, offset, &bytes.as_bytes(), now),
             Request::Lost { task } => self.conclude(client, task, Progress::Lost),
             Request::Decline { task, reason } => self.conclude(client, task, Progress::Declined(shortened(reason))),
             Request::Bye { reason } => {
@@ -176,13 +176,14 @@ impl Desk {
         }
     }
 
-    fn poll(&mut self, client: u32, now: Duration) -> Response {
+    /// What a client that asks for something to do is told.
+    pub(crate) fn poll(&self, client: u32, now: Duration) -> Response {
         let open = self.seats.get(&client).and_then(|seat| seat.task.as_ref());
         match open.filter(|open| !matches!(open.stage, Stage::Done(_))) {
             None => Response::Nothing {},
             Some(Open { head, ask, .. }) => {
                 let left = ask.until.map(|until| until.saturating_sub(now).as_millis() as u64);
-                let whole = (ask.body.bytes.len() <= self.limits.piece).then(|| Payload(ask.body.bytes.clone()));
+                let whole = (ask.body.bytes().len() <= self.limits.whole).then(|| ask.body.bytes().clone());
                 Response::Task { head: TaskHead { milliseconds_left: left, ..*head }, whole }
             }
         }
@@ -191,134 +192,12 @@ impl Desk {
     fn fetch(&mut self, client: u32, task: TaskNumber, offset: u64) -> Response {
         let piece = self.limits.piece;
         let Some(open) = self.open(client, task) else { return Response::Closed { task } };
-        let rest = usize::try_from(offset).ok().and_then(|offset| open.ask.body.bytes.get(offset..));
-        let Some(rest) = rest else { return self.strike(client, "an ask was fetched from behind its end") };
-        let bytes = Payload(rest[..rest.len().min(piece)].to_vec());
+        let length = open.ask.body.bytes().len();
+        let Some(from) = usize::try_from(offset).ok().filter(|from| *from <= length) else {
+            return self.strike(client, "a piece of an ask was requested that lies beyond its end");
+        };
+        let bytes = open.ask.body.bytes().piece(from, piece);
         Response::Piece { task, offset, bytes }
-    }
-
-    fn offer(&mut self, client: u32, task: TaskNumber, (length, hash): (u64, Digest), whole: Vec<u8>, now: Duration) -> Response {
-        let uploads = self.uploads(client, now);
-        let limits = self.limits;
-        let Some(open) = self.seats.get_mut(&client).and_then(|seat| seat.task.as_mut()).filter(|open| open.head.number == task) else {
-            self.events.push(client, Event::Late { task });
-            return Response::Closed { task };
-        };
-        if matches!(open.stage, Stage::Done(_)) {
-            return Response::HaveIt { task };
-        }
-        let most = open.head.longest_reply;
-        if length > most {
-            open.stage = Stage::Done(Progress::Declined(format!("a reply of {length} bytes, where at most {most} are taken")));
-            self.count_strike(client, "a reply was too long");
-            return Response::TooLong { task, most };
-        }
-        if length <= limits.piece as u64 {
-            return self.take_whole(client, task, (length, hash), &whole);
-        }
-        if !whole.is_empty() {
-            return self.strike(client, "a long reply did not come in pieces");
-        }
-        if let Stage::Uploading(upload) = open.stage
-            && (upload.length, upload.hash) == (length, hash)
-        {
-            return Response::SendFrom { task, offset: upload.received };
-        }
-        if uploads >= limits.uploads {
-            return Response::Later { milliseconds: 100 + 50 * u64::from(client % 8) };
-        }
-        let received = match self.spool.part(&open.key) {
-            Ok(part) if part < length => part,
-            Ok(_) => 0,
-            Err(_) => return Response::Full {},
-        };
-        open.stage = Stage::Uploading(Upload { length, hash, received, from_the_first: received == 0, grew: now });
-        Response::SendFrom { task, offset: received }
-    }
-
-    fn take_whole(&mut self, client: u32, task: TaskNumber, (length, hash): (u64, Digest), whole: &[u8]) -> Response {
-        if whole.len() as u64 != length || Digest::of(whole) != hash {
-            return self.strike(client, "a reply is not the one that was announced");
-        }
-        let Some(open) = self.open(client, task) else { return Response::Closed { task } };
-        let key = open.key;
-        let kept = self.spool.append(&key, 0, whole).and_then(|()| self.spool.finish(&key, hash));
-        self.finished(client, task, kept, true)
-    }
-
-    fn piece(&mut self, client: u32, task: TaskNumber, offset: u64, bytes: &[u8], now: Duration) -> Response {
-        let piece = self.limits.piece;
-        let Some(open) = self.seats.get_mut(&client).and_then(|seat| seat.task.as_mut()).filter(|open| open.head.number == task) else {
-            return Response::Closed { task };
-        };
-        let upload = match &mut open.stage {
-            Stage::Done(_) => return Response::HaveIt { task },
-            // Offers come first: after a restart they must come again.
-            Stage::Asked => return Response::Closed { task },
-            Stage::Uploading(upload) => upload,
-        };
-        if offset != upload.received {
-            return Response::SendFrom { task, offset: upload.received };
-        }
-        let end = upload.received + bytes.len() as u64;
-        if bytes.is_empty() || bytes.len() > piece || end > upload.length {
-            return self.strike(client, "a piece of a reply is too long or empty");
-        }
-        if self.spool.append(&open.key, offset, bytes).is_err() {
-            return Response::Full {};
-        }
-        (upload.received, upload.grew) = (end, now);
-        if end < upload.length {
-            return Response::SendFrom { task, offset: end };
-        }
-        let (key, announced, honest) = (open.key, upload.hash, !upload.from_the_first);
-        let kept = self.spool.finish(&key, announced);
-        self.finished(client, task, kept, !honest)
-    }
-
-    /// A reply is all here. If it is not the announced one, it is sent again; that is the client's fault if all of it came from there.
-    fn finished(&mut self, client: u32, task: TaskNumber, kept: io::Result<bool>, its_own: bool) -> Response {
-        match kept {
-            Err(_) => return Response::Full {},
-            Ok(true) => return self.conclude(client, task, Progress::Answered),
-            Ok(false) => {}
-        }
-        if let Some(open) = self.open(client, task) {
-            open.stage = Stage::Asked;
-        }
-        if its_own {
-            self.count_strike(client, "a reply is not the one that was announced");
-        }
-        Response::Closed { task }
-    }
-
-    fn conclude(&mut self, client: u32, task: TaskNumber, progress: Progress) -> Response {
-        let Some(open) = self.seats.get_mut(&client).and_then(|seat| seat.task.as_mut()).filter(|open| open.head.number == task) else {
-            return Response::Closed { task };
-        };
-        if !matches!(open.stage, Stage::Done(_)) {
-            match &progress {
-                Progress::Lost => self.events.push(client, Event::Lost { task }),
-                Progress::Declined(reason) => self.events.push(client, Event::Declined { reason: reason.clone() }),
-                _ => {}
-            }
-            open.stage = Stage::Done(progress);
-        }
-        Response::HaveIt { task }
-    }
-
-    fn strike(&mut self, client: u32, reason: &str) -> Response {
-        self.count_strike(client, reason);
-        Response::Refused { reason: reason.into() }
-    }
-
-    fn count_strike(&mut self, client: u32, reason: &str) {
-        self.events.push(client, Event::Struck { reason: reason.into() });
-        let Some(seat) = self.seats.get_mut(&client) else { return };
-        seat.strikes += 1;
-        if let (Some(open), true) = (&mut seat.task, seat.strikes >= self.limits.strikes) {
-            open.stage = Stage::Done(Progress::Declined(reason.into()));
-        }
     }
 
     /// The open task of this number, unless it is done.
@@ -327,21 +206,13 @@ impl Desk {
         (open.head.number == task && !matches!(open.stage, Stage::Done(_))).then_some(open)
     }
 
-    /// How many others are sending long replies.
-    fn uploads(&self, but: u32, now: Duration) -> usize {
-        let sends = |seat: &Seat| match &seat.task {
-            Some(Open { stage: Stage::Uploading(upload), .. }) => upload.grew + self.limits.stalled > now,
-            _ => false,
-        };
-        self.seats.iter().filter(|(client, seat)| **client != but && sends(seat)).count()
-    }
-
-    /// Lets leases and tasks go whose time is over.
+    /// Ends leases and tasks whose time is over.
     pub fn expire(&mut self, now: Duration) {
+        self.clock = self.clock.max(now);
         for (&client, seat) in &mut self.seats {
             if seat.lease.is_some_and(|until| until <= now) {
                 seat.lease = None;
-                self.events.push(client, Event::Left { reason: "nothing was heard for the length of a lease".into() });
+                self.events.push(client, Event::Left { reason: "nothing was heard from it for too long".into() });
             }
             if let Some(open) = &seat.task
                 && open.ask.until.is_some_and(|until| until <= now)
@@ -360,28 +231,35 @@ impl Desk {
         let number = TaskNumber { start: self.start, count: self.tasks };
         let mut parts = bytes_of(&ask.heard);
         parts.push(u8::from(ask.is_probe));
-        parts.extend_from_slice(&bytes_of(&ask.body.hash));
+        parts.extend_from_slice(&bytes_of(&ask.body.hash()));
         let key = ReplyKey { client, slot: ask.slot, ask: Digest::of(&parts) };
         let attempt = (ask.slot.round, ask.slot.attempt);
-        self.spool.forget(&|other| other.client == client && (other.slot.round, other.slot.attempt) != attempt)?;
-        let stage = if self.spool.read(&key)?.is_some() { Stage::Done(Progress::Answered) } else { Stage::Asked };
+        self.spool.forget(&|other| other.client == client && (other.slot.round, other.slot.attempt) != attempt, Forgets::ForGood)?;
+        let stage = if self.spool.reply(&key)?.is_some() { Stage::Done(Progress::Answered) } else { Stage::Asked };
         let head = TaskHead {
             number,
             is_probe: ask.is_probe,
             slot: ask.slot,
             heard: ask.heard,
             floor: ask.floor,
-            body: ask.body.hash,
-            length: ask.body.bytes.len() as u64,
+            body: ask.body.hash(),
+            length: ask.body.bytes().len() as u64,
             longest_reply: ask.longest_reply,
             milliseconds_left: None,
         };
         let refused = |seat: &Seat| seat.revoked || seat.strikes >= self.limits.strikes;
         if let Some(seat) = self.seats.get_mut(&client) {
-            let stage = if refused(seat) { Stage::Done(Progress::Declined("this client is no longer listened to".into())) } else { stage };
-            seat.task = Some(Open { head, ask, key, stage });
+            let stage = if refused(seat) { Stage::Done(Progress::Declined("this client is excluded".into())) } else { stage };
+            seat.tally.asked(&ask, matches!(stage, Stage::Asked));
+            seat.task = Some(Open { head, ask, key, stage, since: self.clock });
         }
         Ok(number)
+    }
+
+    /// Who has something to do, and which task it is.
+    pub fn open_tasks(&self) -> Vec<(u32, TaskNumber)> {
+        let open = |seat: &Seat| seat.task.as_ref().filter(|open| !matches!(open.stage, Stage::Done(_))).map(|open| open.head.number);
+        self.seats.iter().filter_map(|(client, seat)| Some((*client, open(seat)?))).collect()
     }
 
     /// How far a task is.
@@ -394,12 +272,12 @@ impl Desk {
     }
 
     /// The reply to a task, if it is answered; closes the task.
-    pub fn take(&mut self, client: u32, task: TaskNumber) -> io::Result<Option<Vec<u8>>> {
+    pub fn take(&mut self, client: u32, task: TaskNumber) -> io::Result<Option<Reply>> {
         if self.progress(client, task) != Progress::Answered {
             return Ok(None);
         }
         let open = self.seats.get_mut(&client).and_then(|seat| seat.task.take());
-        open.map_or(Ok(None), |open| self.spool.read(&open.key))
+        open.map_or(Ok(None), |open| self.spool.reply(&open.key))
     }
 
     /// Nobody waits for this task any more.
@@ -413,7 +291,7 @@ impl Desk {
 
     /// Everything before this round is durable elsewhere: its replies go.
     pub fn settled(&mut self, next_round: u64) -> io::Result<()> {
-        self.spool.forget(&|key| key.slot.round < next_round)
+        self.spool.forget(&|key| key.slot.round < next_round, Forgets::InTime)
     }
 
     /// Has the client a lease?
@@ -440,6 +318,11 @@ impl Desk {
     /// The run is over: whoever calls is told so.
     pub fn end(&mut self) {
         self.over = true;
+    }
+
+    /// What each client was asked and sent since the coordinator was started.
+    pub fn tallies(&self) -> impl Iterator<Item = (u32, Tally)> {
+        self.seats.iter().map(|(client, seat)| (*client, seat.tally))
     }
 
     /// What happened since this was last asked.

@@ -1,0 +1,88 @@
+//! An operator's orders, carried out while a study runs.
+
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use motet_link::Service;
+
+use super::coordinator::StudyWatch;
+use super::log::{Log, LogLevel};
+use super::orders::{self, Order};
+use crate::observer::{Event, Observer};
+
+/// The watch, and the wish of an operator to stop.
+pub(super) struct Attended {
+    pub(super) watch: Rc<dyn StudyWatch>,
+    pub(super) stop: Arc<AtomicBool>,
+    pub(super) log: Log,
+}
+
+impl Observer for Attended {
+    fn notice(&self, event: Event<'_>) {
+        self.watch.notice(event);
+    }
+    fn stop(&self) -> bool {
+        self.log.tell(&*self.watch);
+        self.stop.load(Ordering::Relaxed) || self.watch.stop()
+    }
+}
+
+/// A thread that carries out what an operator asks for, as long as this lives.
+pub(super) struct Listens(Arc<AtomicBool>);
+
+impl Listens {
+    pub(super) fn to(folder: &Path, service: &Arc<Service>, stop: &Arc<AtomicBool>, log: &Log) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let (folder, service, stop, ended, log) =
+            (folder.to_owned(), Arc::clone(service), Arc::clone(stop), Arc::clone(&over), log.clone());
+        thread::spawn(move || {
+            let mut said = String::new();
+            while !ended.load(Ordering::Relaxed) {
+                let mut wrong = vec![];
+                let found = orders::found(&folder).unwrap_or_else(|error| {
+                    wrong.push(format!("orders cannot be read: {error}"));
+                    vec![]
+                });
+                for (path, order) in found {
+                    if let Err(error) = carry_out(&order, &service, &stop).and_then(|()| orders::done(&path)) {
+                        wrong.push(format!("{order:?} cannot be carried out, or struck off: {error}; it is tried again"));
+                    }
+                }
+                // What goes on being wrong is said once.
+                let wrong = wrong.join("; ");
+                if wrong != said {
+                    if !wrong.is_empty() {
+                        log.line(LogLevel::Errors, || wrong.clone());
+                    }
+                    said = wrong;
+                }
+                thread::sleep(Duration::from_millis(500));
+            }
+        });
+        Self(over)
+    }
+}
+
+fn carry_out(order: &Order, service: &Service, stop: &AtomicBool) -> io::Result<()> {
+    match order {
+        Order::Stop => {
+            stop.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        Order::Revoke(name) => match service.revoke(name)? {
+            true => Ok(()),
+            false => Err(io::Error::other("nobody has this name")),
+        },
+    }
+}
+
+impl Drop for Listens {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
