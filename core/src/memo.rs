@@ -41,8 +41,15 @@ impl Memo {
         self.archive.get().is_some()
     }
 
-    /// The vector of `client` under `key`; `make` runs at most once, on one thread, and others wait.
-    pub(crate) fn once(&self, client: ClientId, key: u64, make: impl FnOnce(Option<&dyn Archive>) -> (Vector, Work)) -> (Vector, Work) {
+    /// The vector of `client` under `key`; `make` runs at most once, on one thread, and others wait. An archive, which may outlive
+    /// the program, gets what is `sound` after it was made.
+    pub(crate) fn once(
+        &self,
+        client: ClientId,
+        key: u64,
+        sound: impl Fn() -> bool,
+        make: impl FnOnce(Option<&dyn Archive>) -> (Vector, Work),
+    ) -> (Vector, Work) {
         let cell = {
             let mut shelf = self.shelf(client);
             let cell = shelf.entry((key, client)).or_default();
@@ -60,7 +67,7 @@ impl Memo {
             }
             None => {
                 let (vector, work) = make(Some(&**archive));
-                kept = archive.put(client, key, &vector, work);
+                kept = sound() && archive.put(client, key, &vector, work);
                 (vector, work)
             }
         });

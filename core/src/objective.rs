@@ -89,6 +89,10 @@ pub trait Objective: Send + Sync {
     fn buffers(&self) -> Option<Vector> {
         None
     }
+    /// Has a call failed, so that what was given instead means nothing? What was made with it is then not kept for other runs.
+    fn has_failed(&self) -> bool {
+        false
+    }
 }
 
 /// Changes x by a part of a gradient at x, whose first number belongs to the given place.

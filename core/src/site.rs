@@ -52,7 +52,8 @@ impl Site<'_> {
     /// Its work is booked at the client's first moment, in every run alike, whoever made it.
     pub fn once(&mut self, key: u64, make: impl FnOnce(&mut Meter<'_>, Option<&mut Meter<'_>>, &mut Rng) -> Vector) -> Vector {
         let (id, objective, validation) = (self.id, self.train.objective, self.validation.as_ref().map(|v| v.objective));
-        let (vector, work) = self.memo.once(id, key, |until| {
+        let sound = || !objective.has_failed() && !validation.is_some_and(|validation| validation.has_failed());
+        let (vector, work) = self.memo.once(id, key, sound, |until| {
             let mut train = Meter { until, ..Meter::new(objective) };
             let mut check = validation.map(Meter::new);
             let mut rng = Seed(key).fixed(id, Purpose::Solve);

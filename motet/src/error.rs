@@ -76,6 +76,16 @@ pub enum Error {
         /// The error underneath.
         source: TrainError,
     },
+    /// Something that a run was given has failed. What was kept before stays, and the run can go on from it.
+    #[error("run \"{label}\", seed {seed}: {reason}")]
+    Failed {
+        /// The label of the run concerned.
+        label: String,
+        /// Its seed.
+        seed: u64,
+        /// What failed.
+        reason: String,
+    },
     /// Another rank of the job cannot go on.
     #[error("rank {rank}: {reason}")]
     Rank {
@@ -115,7 +125,12 @@ impl Error {
     /// 2: the input is wrong; 1: a run failed.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Write { .. } | Error::Run { .. } | Error::Rank { .. } | Error::Interrupted { .. } | Error::Report(_) => 1,
+            Error::Write { .. }
+            | Error::Run { .. }
+            | Error::Failed { .. }
+            | Error::Rank { .. }
+            | Error::Interrupted { .. }
+            | Error::Report(_) => 1,
             _ => 2,
         }
     }

@@ -1,5 +1,7 @@
 //! How a caller hears of runs while they are under way, and stops them.
 
+use std::io;
+
 use motet_core::Row;
 use motet_records::RunSummary;
 
@@ -32,6 +34,17 @@ pub trait Observer {
 
     /// Should the experiment stop? Asked after every round; a run that is stopped can go on later from where it was.
     fn stop(&self) -> bool;
+
+    /// Has something failed that the run computes with, such as a function that a program brought? Asked before anything of a round is
+    /// kept: the run then ends as an error, and goes on later from what was kept before the failure.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Stops what is about to keep something, if what the run computes with has failed.
+pub(crate) fn sound(observer: &dyn Observer) -> io::Result<()> {
+    observer.failure().map_or(Ok(()), |reason| Err(io::Error::other(reason)))
 }
 
 /// Nobody watches, and nobody stops the experiment.

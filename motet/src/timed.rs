@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use motet_core::{Abort, Adding, Algorithm, ClientId, Fleet, LastReplies, Merit, Probe, Received, Roster, Row, Score, Sink, Slot, Wave};
 use motet_records::{Event, EventKind};
 
-use crate::observer::{Event as Seen, Observer};
+use crate::observer::{Event as Seen, Observer, sound};
 use crate::recorders::Recorder;
 use crate::simulate::Elsewhere;
 
@@ -86,6 +86,7 @@ pub(crate) struct RowSink<'a> {
 
 impl Sink for RowSink<'_> {
     fn row(&mut self, row: &Row) -> io::Result<()> {
+        sound(self.observer)?;
         let mut row = row.clone();
         row.seconds = Some(self.watch.seconds());
         self.recorder.borrow_mut().row(&row)?;

@@ -116,6 +116,46 @@ impl Observer for StopAfter {
     }
 }
 
+/// Says after so many rows that something has failed.
+struct FailAfter(Cell<usize>);
+
+impl Observer for FailAfter {
+    fn notice(&self, event: Event<'_>) {
+        if matches!(event, Event::Row(_)) {
+            self.0.set(self.0.get().saturating_sub(1));
+        }
+    }
+    fn stop(&self) -> bool {
+        false
+    }
+    fn failure(&self) -> Option<String> {
+        (self.0.get() == 0).then(|| "a function raised an exception".into())
+    }
+}
+
+#[test]
+fn of_what_failed_nothing_is_kept_and_the_run_goes_on_from_before() {
+    let parent = tempfile::tempdir().unwrap();
+    let often = &["run.checkpoint={ rounds = 3 }"];
+    let undisturbed = simulation(DIANA, often).run(&mut InMemory::new()).unwrap();
+    let last = undisturbed.rows.len();
+    for rows in [1, 10, last] {
+        let path = parent.path().join(rows.to_string());
+        let begun = simulation(DIANA, often);
+        let failed = begun.run_observed(&mut create(&path, &begun), &FailAfter(Cell::new(rows))).unwrap_err();
+        assert!(matches!(failed, Error::Failed { .. }), "{failed}");
+        assert_eq!(failed.to_string(), "run \"diana\", seed 1: a function raised an exception");
+        assert!(Folder::is_unfinished(&path) && !Folder::is_finished(&path));
+        assert_eq!(Records::read(&path).unwrap().rows.len(), rows, "no row after it");
+        let again = simulation(DIANA, often);
+        let resumed = again.run(&mut Folder::resume(&path, &again.manifest(), &|_| ()).unwrap()).unwrap();
+        let digest = |records: &Records| records.summary.as_ref().unwrap().runs[0].digest.clone();
+        assert_eq!(digest(&resumed), digest(&undisturbed));
+        assert_eq!(resumed.clients, undisturbed.clients);
+        assert_eq!(Folder::finished(&path, &again.manifest()).unwrap().rows.len(), last);
+    }
+}
+
 #[test]
 fn a_folder_and_memory_leave_the_same_records() {
     let disk = "run.store={ kind = 'disk', memory = '1 kB' }";

@@ -139,6 +139,7 @@ impl Data {
     /// Rows of features with a label each, and whose each is.
     #[staticmethod]
     fn of_rows(
+        py: Python<'_>,
         name: &str,
         features: Features<'_>,
         labels: Labels<'_>,
@@ -161,12 +162,18 @@ impl Data {
         if let Some(usage) = usage {
             rows = rows.usage(usage.as_array().iter().map(|code| used(*code)).collect::<PyResult<_>>()?);
         }
-        Ok(Self { held: rows.check().map_err(wrong)?, classes })
+        Ok(Self { held: py.detach(|| rows.check()).map_err(wrong)?, classes })
     }
 
     /// Named columns of numbers (a gap is NaN) and words (a gap is `None`).
     #[staticmethod]
-    fn of_columns(name: &str, columns: Vec<(String, Cells<'_>)>, roles: Roles, usage: Option<PyReadonlyArray1<'_, u8>>) -> PyResult<Self> {
+    fn of_columns(
+        py: Python<'_>,
+        name: &str,
+        columns: Vec<(String, Cells<'_>)>,
+        roles: Roles,
+        usage: Option<PyReadonlyArray1<'_, u8>>,
+    ) -> PyResult<Self> {
         let mut frame = motet::problems::DataFrame::new().named(name).target(&roles.target);
         for (name, cells) in columns {
             let column = match cells {
@@ -190,7 +197,7 @@ impl Data {
         if let Some(usage) = usage {
             frame = frame.usage(usage.as_array().iter().map(|code| used(*code)).collect::<PyResult<_>>()?);
         }
-        let held = frame.check().map_err(|source| exception(&motet::Error::Problem { file: name.to_owned(), source }))?;
+        let held = py.detach(|| frame.check()).map_err(|source| exception(&motet::Error::Problem { file: name.to_owned(), source }))?;
         Ok(Self { held, classes: vec![] })
     }
 

@@ -35,7 +35,7 @@ pub(crate) fn exception(error: &Error) -> PyErr {
         }
         Error::Write { .. } => PyOSError::new_err(text),
         Error::Interrupted { .. } => Stopped::new_err(text),
-        Error::Run { .. } | Error::Report(_) => RunError::new_err(text),
+        Error::Run { .. } | Error::Failed { .. } | Error::Report(_) => RunError::new_err(text),
         _ => InputError::new_err(text),
     }
 }

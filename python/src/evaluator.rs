@@ -36,23 +36,14 @@ impl Evaluator for PythonEvaluator {
     }
 
     fn metrics(&self, x: &Vector, buffers: Option<&Vector>) -> Vec<(&'static str, f64)> {
-        if self.failures.any() {
-            return vec![];
-        }
-        let judged = Python::attach(|py| -> PyResult<BTreeMap<String, f64>> {
+        let judged = self.failures.attempt(|py| -> PyResult<BTreeMap<String, f64>> {
             let x = array(py, x);
             if self.with_buffers {
                 return self.metrics.bind(py).call1((x, buffers.map(|buffers| array(py, buffers))))?.extract();
             }
             self.metrics.bind(py).call1((x,))?.extract()
         });
-        match judged {
-            Ok(metrics) => metrics.into_iter().map(|(name, value)| (lasting(name), value)).collect(),
-            Err(error) => {
-                self.failures.keep(error);
-                vec![]
-            }
-        }
+        judged.unwrap_or_default().into_iter().map(|(name, value)| (lasting(name), value)).collect()
     }
 }
 

@@ -54,16 +54,7 @@ struct PythonPost {
 
 impl PythonPost {
     fn call<T>(&self, call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>) -> Result<T, String> {
-        if self.failures.any() {
-            return Err("an exception was raised".into());
-        }
-        Python::attach(|py| {
-            call(py, self.object.bind(py)).map_err(|error| {
-                let text = error.to_string();
-                self.failures.keep(error);
-                text
-            })
-        })
+        self.failures.attempt(|py| call(py, self.object.bind(py))).ok_or_else(|| "an exception was raised".into())
     }
 }
 

@@ -86,12 +86,13 @@ impl Given {
     }
 }
 
-/// The same exception, with the client's number.
+/// An exception of the same kind that names the client; the one that was raised is its cause. Kinds that we do not raise are left alone.
 fn about_client(py: Python<'_>, client: usize, error: PyErr) -> PyErr {
-    if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyOverflowError>(py) {
-        return PyErr::from_type(error.get_type(py), format!("client {client}: {}", error.value(py)));
-    }
-    error
+    let kinds = [py.get_type::<PyTypeError>(), py.get_type::<PyValueError>(), py.get_type::<PyOverflowError>()];
+    let Some(kind) = kinds.into_iter().find(|kind| error.is_instance(py, kind)) else { return error };
+    let named = PyErr::from_type(kind, format!("client {client}: {}", error.value(py)));
+    named.set_cause(py, Some(error));
+    named
 }
 
 fn shard(client: &Bound<'_, PyAny>, failures: &Arc<Failures>) -> PyResult<Shard> {

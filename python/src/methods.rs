@@ -101,10 +101,7 @@ message! { pub(crate) struct Replied { arrays: NamedArrays } }
 impl PythonMethod {
     /// Calls a function of the class; none if it, or an earlier one, raised anything.
     fn call<T>(&self, call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>) -> Option<T> {
-        if self.held.failures.any() {
-            return None;
-        }
-        Python::attach(|py| call(py, self.held.object.bind(py)).map_err(|error| self.held.failures.keep(error)).ok())
+        self.held.failures.attempt(|py| call(py, self.held.object.bind(py)))
     }
 
     /// The server's arrays, if the shared model is among them and is as it was.

@@ -118,14 +118,6 @@ impl PythonObjective {
             }
         }
     }
-
-    /// Does something with Python; nothing, if that or anything before it raised an exception.
-    fn attempt<T>(&self, work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
-        if self.failures.any() {
-            return None;
-        }
-        Python::attach(work).map_err(|error| self.failures.keep(error)).ok()
-    }
 }
 
 impl Objective for PythonObjective {
@@ -145,11 +137,11 @@ impl Objective for PythonObjective {
         let number = |given: Bound<'_, PyAny>| {
             given.extract().map_err(|_| PyTypeError::new_err(format!("an objective's value is a number, and {given} was given")))
         };
-        self.attempt(|py| self.call(py, &self.value, x, batch).and_then(number)).unwrap_or(f64::NAN)
+        self.failures.attempt(|py| self.call(py, &self.value, x, batch).and_then(number)).unwrap_or(f64::NAN)
     }
 
     fn gradient(&self, x: &Vector, batch: Batch<'_>, g: &mut Vector) {
-        let made = self.attempt(|py| copy_into(&self.call(py, &self.gradient, x, batch)?, g, "a gradient"));
+        let made = self.failures.attempt(|py| copy_into(&self.call(py, &self.gradient, x, batch)?, g, "a gradient"));
         made.unwrap_or_else(|| g.fill(f64::NAN));
     }
 
@@ -159,7 +151,7 @@ impl Objective for PythonObjective {
             self.gradient(x, batch, g);
             return value;
         };
-        let value = self.attempt(|py| {
+        let value = self.failures.attempt(|py| {
             let (value, gradient): (f64, Bound<'_, PyAny>) = self.call(py, both, x, batch)?.extract()?;
             copy_into(&gradient, g, "a gradient")?;
             Ok(value)
@@ -172,7 +164,7 @@ impl Objective for PythonObjective {
 
     /// From the memory that Python left the gradient in.
     fn step_by(&self, x: &mut Vector, batch: Batch<'_>, spare: &mut Option<Vector>, step: &mut Step<'_>) {
-        let stepped = self.attempt(|py| {
+        let stepped = self.failures.attempt(|py| {
             let given = self.call(py, &self.gradient, x, batch)?;
             if parts(&given, x.precision(), x.len(), "a gradient", &mut |at, part| step(x, at, part))? {
                 return Ok(());
@@ -195,6 +187,10 @@ impl Objective for PythonObjective {
 
     fn buffers(&self) -> Option<Vector> {
         self.buffers.clone()
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failures.spoiled()
     }
 }
 

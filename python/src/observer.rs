@@ -64,6 +64,10 @@ impl Observer for Watcher {
         }
         self.failures.any()
     }
+
+    fn failure(&self) -> Option<String> {
+        self.failures.spoiled().then(|| "a function of the program raised an exception".into())
+    }
 }
 
 /// What is written in the records.

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use motet::core::Vector;
 use motet::predict::{How, SavedModel};
-use motet::problems::{Dataset, Examples, ModelConfig, Targets};
+use motet::problems::{Dataset, Examples, Matrix, ModelConfig, Targets};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 
@@ -19,16 +20,16 @@ pub(crate) struct Model(SavedModel);
 #[pymethods]
 impl Model {
     #[new]
-    fn new(path: PathBuf, client: Option<&str>) -> PyResult<Self> {
-        SavedModel::open(&path, client).map(Self).map_err(|error| exception(&error))
+    fn new(py: Python<'_>, path: PathBuf, client: Option<&str>) -> PyResult<Self> {
+        py.detach(|| SavedModel::open(&path, client)).map(Self).map_err(|error| exception(&error))
     }
 
     /// Applies it to every example of a file: the predictions as JSON, and what the user should know.
-    fn predict(&self, data: PathBuf, any_client: bool, explain: bool) -> PyResult<(String, Vec<String>)> {
+    fn predict(&self, py: Python<'_>, data: PathBuf, any_client: bool, explain: bool) -> PyResult<(String, Vec<String>)> {
         let how = How { drop: vec![], any_client, explain, encoding: None };
         let said = Mutex::new(vec![]);
         let say = |text: &str| said.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
-        let predictions = self.0.predict(&data, &how, &say).map_err(|error| exception(&error))?;
+        let predictions = py.detach(|| self.0.predict(&data, &how, &say)).map_err(|error| exception(&error))?;
         let text = serde_json::to_string(&predictions.json()).map_err(wrong)?;
         Ok((text, said.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -45,6 +46,12 @@ pub(crate) fn scores<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let model: ModelConfig = serde_json::from_str(model).map_err(wrong)?;
     let (x, features) = (vector(x)?, features.matrix(false)?);
+    let rows = py.detach(|| scored(&model, &x, features, classes))?;
+    PyArray2::from_vec2(py, &rows).map_err(wrong)
+}
+
+/// The scores of each row.
+fn scored(model: &ModelConfig, x: &Vector, features: Matrix, classes: Option<u32>) -> PyResult<Vec<Vec<f64>>> {
     let count = features.rows();
     // The answers are not known: any will do, they only say what kind they are.
     let targets = match classes {
@@ -58,8 +65,7 @@ pub(crate) fn scores<'py>(
     }
     let evaluator = model.evaluator(&examples, 0..count).map_err(wrong)?;
     let name = model.card().name;
-    let scores = evaluator.scores(&x).ok_or_else(|| wrong(format!("a {name} model makes no predictions for single rows")))?;
+    let scores = evaluator.scores(x).ok_or_else(|| wrong(format!("a {name} model makes no predictions for single rows")))?;
     let width = scores.len() / count.max(1);
-    let rows: Vec<Vec<f64>> = scores.chunks(width.max(1)).map(<[f64]>::to_vec).collect();
-    PyArray2::from_vec2(py, &rows).map_err(wrong)
+    Ok(scores.chunks(width.max(1)).map(<[f64]>::to_vec).collect())
 }

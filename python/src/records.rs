@@ -1,7 +1,7 @@
 //! What an experiment left, as columns of NumPy arrays and as JSON.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use motet::Error;
@@ -30,8 +30,8 @@ type RunModels<'py> = (usize, Bound<'py, PyAny>, Bound<'py, PyDict>);
 
 /// Reads the folder of an experiment.
 #[pyfunction]
-pub(crate) fn read(folder: PathBuf) -> PyResult<Records> {
-    Records::of_folder(&folder).map_err(|error| exception(&error))
+pub(crate) fn read(py: Python<'_>, folder: PathBuf) -> PyResult<Records> {
+    py.detach(|| Records::of_folder(folder)).map_err(|error| exception(&error))
 }
 
 impl Records {
@@ -39,8 +39,8 @@ impl Records {
         Self { held, folder, models: Mutex::new(None) }
     }
 
-    pub(crate) fn of_folder(folder: &Path) -> Result<Self, Error> {
-        Ok(Self::new(Held::read(folder)?, Some(folder.into())))
+    fn of_folder(folder: PathBuf) -> Result<Self, Error> {
+        Ok(Self::new(Held::read(&folder)?, Some(folder)))
     }
 
     fn named(&self) -> [(String, Held); 1] {
@@ -128,7 +128,7 @@ impl Records {
 
     /// (run, shared model, client → its model) of every run that left models.
     fn models<'py>(&self, py: Python<'py>) -> PyResult<Vec<RunModels<'py>>> {
-        let models = self.models_held().map_err(|error| exception(&error))?;
+        let models = py.detach(|| self.models_held()).map_err(|error| exception(&error))?;
         let of_run = |models: &Arc<Models>| {
             let personal = PyDict::new(py);
             for (client, x) in &models.personal {
@@ -151,12 +151,12 @@ impl Records {
     }
 
     /// Writes the report, or another output, into a folder.
-    fn render(&self, folder: PathBuf, output: Option<&str>) -> PyResult<Vec<PathBuf>> {
-        let done = match output {
+    fn render(&self, py: Python<'_>, folder: PathBuf, output: Option<&str>) -> PyResult<Vec<PathBuf>> {
+        let done = py.detach(|| match output {
             Some("tensorboard") => tensorboard(&self.held, &folder),
             Some(output) => render_as(output, &self.named(), &folder),
             None => render(&self.named(), &folder),
-        };
+        });
         done.map_err(|error| PyOSError::new_err(error.to_string()))
     }
 }

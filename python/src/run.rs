@@ -101,10 +101,13 @@ pub(crate) fn document(form: &str, text: &str, how: &How) -> PyResult<Document> 
 
 fn carry_out(experiment: Experiment, how: &How, watcher: &Watcher) -> Result<Records, Error> {
     let pool = Arc::new(how.threads.map_or_else(Pool::all_cores, |threads| Pool::new(threads.max(1))));
-    if let Some(out) = how.out.as_deref().filter(|out| how.resume && !Folder::is_unfinished(out) && out.exists()) {
-        return Records::of_folder(out);
-    }
-    record(&Simulation::on(experiment, pool)?, how, watcher)
+    let simulation = Simulation::on(experiment, pool)?;
+    let Some(out) = how.out.as_deref().filter(|out| how.resume && Folder::is_finished(out)) else {
+        return record(&simulation, how, watcher);
+    };
+    let records = Folder::finished(out, &simulation.manifest())?;
+    Folder::sweep(out);
+    Ok(Records::new(records, Some(out.to_path_buf())))
 }
 
 /// Runs what is planned, in memory or into a folder.

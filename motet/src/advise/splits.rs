@@ -120,6 +120,10 @@ impl Observer for UntilCut<'_> {
         let known = *self.known.lock().expect("nobody panics while holding it");
         Instant::now() > self.pace.cut(known) || self.observer.stop()
     }
+
+    fn failure(&self) -> Option<String> {
+        self.observer.failure()
+    }
 }
 
 #[cfg(test)]

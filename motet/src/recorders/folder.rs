@@ -78,6 +78,17 @@ impl Folder {
         is_begun(folder)
     }
 
+    /// Was an experiment begun in a folder, and is nothing left to be done?
+    pub fn is_finished(folder: &Path) -> bool {
+        folder.join(names::SUMMARY).exists() && !is_begun(folder)
+    }
+
+    /// The records of an experiment that ended in a folder, if it is the one of this manifest.
+    pub fn finished(folder: &Path, manifest: &Manifest) -> Result<Records, Error> {
+        compare(folder, manifest)?;
+        Ok(Records::read(folder)?)
+    }
+
     /// The experiment that was begun in a folder and not ended.
     pub fn begun(folder: &Path) -> Result<Document, Error> {
         Resume::document(folder)

@@ -11,7 +11,7 @@ use motet_runtime::Checkpoints;
 
 use super::Saved;
 use crate::config::CheckpointSection;
-use crate::observer::{Event, Observer};
+use crate::observer::{Event, Observer, sound};
 use crate::recorders::Recorder;
 use crate::session::{AnyCheckpointer, AnyRunState};
 use crate::simulate::Elsewhere;
@@ -117,6 +117,7 @@ impl<'a> Saver<'a> {
 
 impl AnyCheckpointer for Saver<'_> {
     fn after(&mut self, moment: &dyn AnyRunState) -> io::Result<AfterRound> {
+        sound(self.observer)?;
         let stop = self.observer.stop();
         if self.lasting && (stop || self.elsewhere.is_some() || self.due(moment.next_round().saturating_sub(1))) {
             self.save_patiently(moment)?;
@@ -128,6 +129,7 @@ impl AnyCheckpointer for Saver<'_> {
     }
 
     fn end(&mut self, moment: &dyn AnyRunState) -> io::Result<()> {
+        sound(self.observer)?;
         if self.to_the_end { self.save(moment) } else { Ok(()) }
     }
 }

@@ -429,6 +429,10 @@ impl Observer for Desk<'_> {
         self.look();
         self.halted.borrow().is_some()
     }
+
+    fn failure(&self) -> Option<String> {
+        self.observer.failure()
+    }
 }
 
 /// A leader hears from rank 0 when it is to stop.

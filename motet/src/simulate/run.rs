@@ -142,6 +142,7 @@ impl Simulate<'_> {
             RowSink { recorder: &recorder, rows, merits, events: &mut self.events, observer: self.observer, watch: &watch, elsewhere };
         let saver = Saver::new(self.run, experiment.run.checkpoint, folder.as_deref(), generations, &recorder, &watch, self.observer);
         let session = session.train(&plan, &mut sink, &mut saver.with_the_end(goes_on).between_machines(elsewhere));
+        self.sound()?;
         let mut session = session.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
         let trained = session.ended();
         if let Outcome::Interrupted { round } = trained.outcome {
@@ -153,6 +154,7 @@ impl Simulate<'_> {
             None => self.clients(&trained, &plan, &mut *session)?,
             Some(_) => (vec![], None),
         };
+        self.sound()?;
         if let Some(elsewhere) = elsewhere {
             elsewhere.end();
             for event in elsewhere.events() {
@@ -166,6 +168,12 @@ impl Simulate<'_> {
         self.observer.notice(Event::End(&summary));
         let Begun { rows, merits, .. } = self.begun;
         Ok(Done { summary, clients, rows, merits, events: self.events, models })
+    }
+
+    /// An error if something that the run computes with has failed: what came of it is no result.
+    fn sound(&self) -> Result<(), Error> {
+        let Some(reason) = self.observer.failure() else { return Ok(()) };
+        Err(Error::Failed { label: self.card.label.clone(), seed: self.planned.seed, reason })
     }
 
     /// Lets the other ranks open the run.

@@ -30,6 +30,10 @@ impl Observer for Attended {
         self.log.tell(&*self.watch);
         self.stop.load(Ordering::Relaxed) || self.watch.stop()
     }
+
+    fn failure(&self) -> Option<String> {
+        self.watch.failure()
+    }
 }
 
 /// A thread that carries out what an operator asks for, as long as this lives.
