@@ -48,9 +48,20 @@ class _Flight:
     """A letter under way."""
 
     of: tuple[str, int]
-    """The run's sheet, and the number of the task."""
+    """What it is for, and the number of the task."""
     node: int
     until: float
+
+
+@dataclass
+class _Ticket:
+    """A message under way."""
+
+    what: str
+    """``node`` or ``client``, and which:"""
+    who: int
+    phase: str
+    """What it was sent for. A reply that comes when that is over means nothing any more."""
 
 
 class Post:
@@ -66,7 +77,7 @@ class Post:
         self._places: dict[int, int] = {}
         self._greeted: dict[int, float] = {}
         self._errors: dict[int, int] = {}
-        self._tickets: dict[str, tuple[str, int]] = {}
+        self._tickets: dict[str, _Ticket] = {}
         self._flights: dict[int, _Flight] = {}
         self._looked = 0.0
 
@@ -74,7 +85,7 @@ class Post:
         """Waits until every client is there; gives how many there are."""
         said = 0.0
         while self._clients is None or len(self._places) < self._clients:
-            if not self._step(lambda client, words: None):
+            if not self._step("gathering", lambda client, words: None):
                 time.sleep(self._pause)
             if time.monotonic() - said > 10:
                 said = time.monotonic()
@@ -86,12 +97,13 @@ class Post:
         clients = self.gather()
         # As text: a seed may be larger than the whole numbers of a carrier.
         words = {"what": "start", "problem": problem, "seed": str(seed)}
+        phase = f"start of problem {problem}, seed {seed}"
         found: dict[int, Words] = {}
         while len(found) < clients:
             for client in range(clients):
                 if client not in found:
-                    self._send(client, ("start", problem * 2**64 + seed), lambda _: words)
-            if not self._step(found.__setitem__):
+                    self._send(client, (phase, 0), lambda _: words)
+            if not self._step(phase, found.__setitem__):
                 time.sleep(self._pause)
         shapes = {(len(one["start"]), one["type"]) for one in found.values()}
         if len(shapes) > 1:
@@ -105,7 +117,7 @@ class Post:
         """Sends what is open, brings what has come, and comes back after a moment also with nothing."""
         for client, task in letters.open():
             self._send(client, (sheet, task), lambda client: {"what": "letter", "sheet": sheet, "letter": letters.letter(client) or b""})
-        if not self._step(lambda client, words: letters.bring(client, words["said"])):
+        if not self._step(sheet, lambda client, words: letters.bring(client, words["said"])):
             time.sleep(self._pause)
 
     def _send(self, client: int, of: tuple[str, int], words: Callable[[int], Words]) -> None:
@@ -114,23 +126,26 @@ class Post:
         if flight is not None and flight.of == of and flight.node == node and now < flight.until:
             return
         self._flights[client] = _Flight(of, node, now + self._again)
-        self._tickets[self._grid.send(node, words(client))] = ("client", client)
+        self._tickets[self._grid.send(node, words(client))] = _Ticket("client", client, of[0])
 
-    def _step(self, heard: Callable[[int, Words], None]) -> bool:
+    def _step(self, phase: str, heard: Callable[[int, Words], None]) -> bool:
         """Takes what has come, and looks for new nodes now and then. Did anything come?"""
         came = False
-        for ticket, words, why in self._grid.collect(list(self._tickets)):
-            kind, who = self._tickets.pop(ticket)
+        for number, words, why in self._grid.collect(list(self._tickets)):
+            ticket = self._tickets.pop(number)
             came = True
+            if ticket.what == "client" and ticket.phase != phase:
+                # It was asked twice, and the first answer was enough.
+                continue
             if words is not None and "raised" in words:
-                raise _motet.RunError(f"{kind} {who} raised an exception:\n{words['raised']}")
-            if kind == "node":
-                self._introduce(who, words, why)
+                raise _motet.RunError(f"{ticket.what} {ticket.who} raised an exception:\n{words['raised']}")
+            if ticket.what == "node":
+                self._introduce(ticket.who, words, why)
             elif words is None:
-                self._fail(who, why)
+                self._fail(ticket.who, why)
             else:
-                self._errors.pop(who, None)
-                heard(who, words)
+                self._errors.pop(ticket.who, None)
+                heard(ticket.who, words)
         now = time.monotonic()
         if now - self._looked > (LOOK if self._flights else self._pause):
             self._looked = now
@@ -138,7 +153,7 @@ class Post:
                 if now >= self._greeted.get(node, 0.0):
                     # One that says nothing is asked again; one that has spoken is not.
                     self._greeted[node] = now + self._again
-                    self._tickets[self._grid.send(node, {"what": "who"})] = ("node", node)
+                    self._tickets[self._grid.send(node, {"what": "who"})] = _Ticket("node", node, "")
         return came
 
     def _introduce(self, node: int, words: Words | None, why: str) -> None:

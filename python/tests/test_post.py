@@ -43,7 +43,9 @@ class FakeGrid:
         self.answers = {node: make(client) for node, client in self.places.items()}
         self.contexts = dict.fromkeys(self.places, b"")
         self.mail: list[tuple[str, int, dict[str, Any]]] = []
-        self.sent = self.died = self.disturbed = 0
+        #: Answers that come when everybody is somewhere else: ticket, what it was sent for, what was said.
+        self.slow: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
+        self.sent = self.died = self.disturbed = self.overdue = 0
 
     def nodes(self) -> list[int]:
         return list(self.places)
@@ -71,7 +73,7 @@ class FakeGrid:
                 continue
             if self.dice.random() < self.trouble:
                 self.disturbed += 1
-                what = self.dice.choice(["lost", "doubled", "late", "unheard", "error"])
+                what = self.dice.choice(["lost", "doubled", "late", "unheard", "error", "slow"])
                 if what == "lost":
                     continue
                 if what == "late":
@@ -83,9 +85,23 @@ class FakeGrid:
                 _, self.contexts[node] = self.answers[node].answer(words, self.contexts[node])
                 if what == "unheard":
                     continue
+                if what == "slow" and words["what"] != "who":
+                    # Whoever sent it asks again, and gets two answers, this one much later.
+                    said, self.contexts[node] = self.answers[node].answer(words, self.contexts[node])
+                    self.slow.append((ticket, words, said))
+                    continue
             said, self.contexts[node] = self.answers[node].answer(words, self.contexts[node])
             ended.append((ticket, said, ""))
+            over = [one for one in self.slow if words["what"] != "who" and phase(one[1]) != phase(words)]
+            self.slow = [one for one in self.slow if one not in over]
+            ended.extend((ticket, said, "") for ticket, _, said in over)
+            self.overdue += len(over)
         return [one for one in ended if one[0] in tickets]
+
+
+def phase(words: dict[str, Any]) -> tuple[object, ...]:
+    """What a message is about."""
+    return words["what"], words.get("seed"), words.get("sheet")
 
 
 def elsewhere(experiment: Any, grid: FakeGrid, clients: int | None = None, **how: Any) -> motet.Result:
@@ -118,7 +134,7 @@ def test_methods_end_in_the_same_digests_and_rows() -> None:
 def test_lost_doubled_and_late_messages_change_nothing() -> None:
     grid = FakeGrid(lambda client: Answers(experiment(), client, 0), trouble=0.2)
     there = elsewhere(experiment(), grid)
-    assert grid.disturbed > 50
+    assert grid.disturbed > 50 and grid.overdue > 0
     assert [run.digest for run in there.runs] == [run.digest for run in motet.run(experiment(), progress=False).runs]
 
 
@@ -136,6 +152,23 @@ def test_a_node_that_lost_its_context_says_so() -> None:
 
     with pytest.raises(motet.RunError, match="the context of its node, lost"):
         elsewhere({**experiment(), "method": [METHODS[1]]}, FakeGrid(lambda client: Forgets(experiment(), client, 0)))
+
+
+def test_a_second_answer_about_the_start_comes_too_late_to_matter() -> None:
+    class Twice(FakeGrid):
+        """Node 101 is slow to say where runs start: it is asked again, and its first answer comes when letters do."""
+
+        def send(self, node: int, words: dict[str, Any]) -> str:
+            ticket = super().send(node, words)
+            if node == 101 and words["what"] == "start" and not self.slow and not self.overdue:
+                self.mail.pop()
+                self.slow.append((ticket, words, self.answers[node].answer(words, b"")[0]))
+            return ticket
+
+    grid = Twice(lambda client: Answers(experiment(), client, 0))
+    there = elsewhere(experiment(), grid)
+    assert grid.overdue == 1
+    assert [run.digest for run in there.runs] == [run.digest for run in motet.run(experiment(), progress=False).runs]
 
 
 class Distance:
@@ -167,6 +200,27 @@ def test_functions_of_one_s_own_and_the_models_they_end_with() -> None:
     # The same where each node has its own alone.
     alone = elsewhere(methods, FakeGrid(lambda client: Answers(functions[client], client, 0)), clients=CLIENTS)
     assert [run.digest for run in alone.runs] == [run.digest for run in here.runs]
+
+
+def test_nodes_serve_another_run_after_one_that_failed_and_after_one_that_ended() -> None:
+    class Once(Distance):
+        raised = False
+
+        def gradient(self, x: Any) -> Any:
+            if not Once.raised:
+                Once.raised = True
+                raise ArithmeticError("once")
+            return super().gradient(x)
+
+    functions = [Once(0.0), *(Distance(float(client)) for client in range(1, CLIENTS))]
+    methods = {"run": {"rounds": 5, "reference": "off"}, "method": [motet.methods.Scafflix(alpha=1.0, step=0.3, p=0.5)]}
+    grid = FakeGrid(lambda client: Answers(functions, client, 0))
+    with pytest.raises(motet.RunError, match="client 0 raised an exception"):
+        elsewhere(methods, grid)
+    here = motet.run(methods, clients=functions, progress=False)
+    for _ in range(2):
+        there = elsewhere(methods, grid)
+        assert there.runs[0].digest == here.runs[0].digest and np.isfinite(there.rows["loss"]).all()
 
 
 def test_what_goes_wrong_is_said() -> None:
