@@ -17,13 +17,14 @@ PAUSE = 0.1
 
 
 class Listener(Protocol):
-    """Is told of every run and every measured round."""
+    """Is told of every run.
+
+    Two more methods are called where there are any: ``row(row)`` with the line of ``rows.jsonl`` when a round was measured, and ``close(error)``
+    when nothing more comes, with the exception that ended everything or ``None``. A run that was under way then has not ended.
+    """
 
     def begin(self, label: str, seed: int, rounds: int, /) -> None:
         """A run begins."""
-
-    def row(self, row: dict[str, Any], /) -> None:
-        """A round was measured: the line of ``rows.jsonl``."""
 
     def end(self, summary: dict[str, Any], /) -> None:
         """A run ended: its entry in ``summary.json``."""
@@ -34,6 +35,7 @@ class Observers:
 
     def __init__(self, progress: bool | None, listeners: Iterable[Listener]) -> None:
         self._listeners = list(listeners)
+        self._of_rows = [listener.row for listener in self._listeners if hasattr(listener, "row")]
         self._bar = _bar(progress)
         self._moved = 0.0
         self._label = ""
@@ -44,6 +46,14 @@ class Observers:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._bar is not None:
             self._bar.close()
+        for listener in self._listeners:
+            try:
+                getattr(listener, "close", lambda error: None)(error)
+            except Exception:
+                if error is None:
+                    raise
+                # What ended the runs is what the program hears of.
+                log.exception("%s could not be closed", type(listener).__name__)
 
     def begin(self, label: str, seed: int, rounds: int) -> None:
         log.debug("%s seed %d: %d rounds", label, seed, rounds)
@@ -61,7 +71,7 @@ class Observers:
     def row(self, line: str) -> None:
         now = time.monotonic()
         due = self._bar is not None and now - self._moved >= PAUSE
-        if not due and not self._listeners:
+        if not due and not self._of_rows:
             return
         row: dict[str, Any] = json.loads(line)
         if self._bar is not None and due:
@@ -71,8 +81,8 @@ class Observers:
             if shown is not None:
                 self._bar.set_postfix_str(f"{shown} {float(row['metrics'][shown]):.3e}")
             self._bar.refresh()
-        for listener in self._listeners:
-            listener.row(row)
+        for hear in self._of_rows:
+            hear(row)
 
     def end(self, line: str) -> None:
         summary: dict[str, Any] = json.loads(line)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from typing import Any
+
+from ._motet import Stopped
 
 __all__ = ["MLflow", "WandB"]
 
@@ -28,16 +31,13 @@ class MLflow:
         self._run: str | None = None
 
     def begin(self, label: str, seed: int, rounds: int) -> None:
-        if self._run is not None:
-            # An earlier run was stopped.
-            self._client.set_terminated(self._run, "KILLED")
         tags = {"motet.label": label, "motet.seed": str(seed)}
         self._run = self._client.create_run(self._experiment, run_name=f"{label} seed {seed}", tags=tags).info.run_id
 
     def row(self, row: dict[str, Any]) -> None:
         from mlflow.entities import Metric
 
-        now = int(1000 * row.get("seconds", 0.0))
+        now = int(1000 * time.time())
         metrics = [Metric(_name(name), value, now, row["round"]) for name, value in _numbers(row).items()]
         self._client.log_batch(self._run, metrics=metrics)
 
@@ -51,6 +51,12 @@ class MLflow:
         self._client.set_terminated(self._run, "FAILED" if outcome == "failed" else "FINISHED")
         self._run = None
 
+    def close(self, error: BaseException | None) -> None:
+        """Ends a run that was stopped, or whose program failed."""
+        if self._run is not None:
+            self._client.set_terminated(self._run, "KILLED" if isinstance(error, (KeyboardInterrupt, Stopped)) else "FAILED")
+            self._run = None
+
 
 class WandB:
     """Writes runs to a project of Weights & Biases; what else ``wandb.init`` takes may be given."""
@@ -63,8 +69,6 @@ class WandB:
         self._run: Any = None
 
     def begin(self, label: str, seed: int, rounds: int) -> None:
-        if self._run is not None:
-            self._run.finish(exit_code=1)
         config = {"label": label, "seed": seed, "rounds": rounds}
         self._run = self._wandb.init(**{"name": f"{label} seed {seed}", "config": config, "reinit": "create_new", **self._how})
 
@@ -77,6 +81,12 @@ class WandB:
         self._run.summary.update({"digest": summary["digest"], "outcome": outcome})
         self._run.finish(exit_code=1 if outcome == "failed" else 0)
         self._run = None
+
+    def close(self, error: BaseException | None) -> None:
+        """Ends a run that was stopped, or whose program failed."""
+        if self._run is not None:
+            self._run.finish(exit_code=1)
+            self._run = None
 
 
 def _numbers(row: dict[str, Any]) -> dict[str, float]:

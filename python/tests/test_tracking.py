@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,7 @@ def test_mlflow_keeps_runs_in_its_database(tmp_path: Path) -> None:
     assert [run.data.tags["motet.digest"] for run in runs] == [run.digest for run in result.runs]
     assert [run.info.status for run in runs] == ["FINISHED"] * 2 and runs[1].data.params["alpha"] == "0.5"
     history = client.get_metric_history(runs[0].info.run_id, "loss")
+    assert all(abs(point.timestamp / 1000 - time.time()) < 600 for point in history), "times of day"
     np.testing.assert_array_equal([point.value for point in history], result.rows["loss"][result.rows["run"] == 0])
 
 
@@ -75,7 +77,64 @@ def test_weights_and_biases_is_told_through_its_interface(monkeypatch: pytest.Mo
             said.append(("finish", exit_code))
 
     monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=lambda **how: said.append(("init", how["project"])) or Run()))
+
+    class Fails:
+        def begin(self, label: str, seed: int, rounds: int) -> None: ...
+        def end(self, summary: object) -> None: ...
+        def row(self, row: dict[str, object]) -> None:
+            raise LookupError("no room")
+
+    with pytest.raises(LookupError):
+        motet.run(EXPERIMENT, loggers=[WandB("wards"), Fails()], progress=False)
+    assert [word for word, _ in said] == ["init", "log", "finish"] and said.pop() == ("finish", 1), "the run is not left open"
+    said.clear()
     result = motet.run(EXPERIMENT, loggers=[WandB("wards")], progress=False)
     assert [word for word, _ in said].count("init") == 2 and said[0] == ("init", "wards")
     assert [value for word, value in said if word == "log"][:7] == list(enumerate(result.rows["loss"][:7]))
     assert said[-1] == ("finish", 0)
+
+
+def test_mlflow_is_told_how_a_run_ended_that_did_not_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a stand-in with the functions that are called."""
+    import sys
+    import types
+
+    from motet.tracking import MLflow
+
+    ended: list[str] = []
+    moments: list[float] = []
+
+    class Client:
+        def __init__(self, tracking_uri: str | None) -> None: ...
+        def get_experiment_by_name(self, name: str) -> object:
+            return types.SimpleNamespace(experiment_id="1")
+
+        def create_run(self, *_: object, **__: object) -> object:
+            return types.SimpleNamespace(info=types.SimpleNamespace(run_id="7"))
+
+        def log_batch(self, run: str, metrics: list[object]) -> None: ...
+        def set_terminated(self, run: str, status: str) -> None:
+            ended.append(status)
+
+    entities = types.SimpleNamespace(Metric=lambda name, value, now, step: moments.append(now / 1000))
+    monkeypatch.setitem(sys.modules, "mlflow", types.SimpleNamespace(MlflowClient=Client))
+    monkeypatch.setitem(sys.modules, "mlflow.entities", entities)
+
+    class Fails:
+        def __init__(self, error: BaseException) -> None:
+            self.error = error
+
+        def begin(self, label: str, seed: int, rounds: int) -> None: ...
+        def end(self, summary: object) -> None: ...
+        def row(self, row: dict[str, object]) -> None:
+            raise self.error
+
+        def close(self, error: BaseException | None) -> None:
+            assert error is self.error
+            raise OSError("what ended the runs is what the program hears of")
+
+    for error in (KeyboardInterrupt(), LookupError("no room")):
+        with pytest.raises(type(error)):
+            motet.run(EXPERIMENT, loggers=[MLflow(), Fails(error)], progress=False)
+    assert ended == ["KILLED", "FAILED"]
+    assert moments and all(abs(moment - time.time()) < 600 for moment in moments), "times of day"
