@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _motet
+from ._buffers import Buffers
 from ._data import Data
 from ._objective import Client, Objective
 from ._observers import Listener, Observers
@@ -124,7 +125,10 @@ def run(
     for one in given:
         if not isinstance(one, Data):
             raise TypeError(f"data= takes motet.Data, got {type(data).__name__}: motet.Data(X, y, clients=…) or motet.Data.of_frame(…) makes it")
-    with Observers(progress, loggers) as observers:
+    # A problem whose clients keep something for themselves hears of the runs.
+    buffers = getattr(clients, "buffers", None)
+    kept = [buffers] if isinstance(buffers, Buffers) else []
+    with Observers(progress, [*loggers, *kept]) as observers:
         gifts = {
             "data": [one._held for one in given],
             "clients": listed_clients,

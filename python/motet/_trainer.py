@@ -65,20 +65,21 @@ class Trainer:
         if work.threads is not None:
             torch.set_num_threads(work.threads)
         _keep_memory()
-        torch.manual_seed(work.seed)
         self.work = work
-        self.module = work.make_module()
+        self.module = self.make_module()
         parameters = [parameter for parameter in self.module.parameters() if parameter.requires_grad]
         kinds = {parameter.dtype for parameter in parameters}
         if not parameters:
             raise TypeError("the module has no parameters to train")
+        elsewhere = {one.device for one in (*self.module.parameters(), *self.module.buffers()) if one.device.type != "cpu"}
+        if elsewhere:
+            raise TypeError(f"the module is on {', '.join(sorted(map(str, elsewhere)))}, and modules are trained on the processor: leave out .to(…)")
         if len(kinds) > 1 or not kinds <= {torch.float32, torch.float64}:
             raise TypeError(f"parameters must all be of single or all of double precision, and are {sorted(map(str, kinds))}")
         self._x = torch.nn.utils.parameters_to_vector(parameters).detach().clone()
         self._parameters = parameters
         self._stand_on(self._x)
         self._buffers = [buffer for buffer in self.module.buffers() if buffer.numel() > 0]
-        self._noisy = any("Dropout" in type(part).__name__ for part in self.module.modules())
         # Embeddings with a largest norm shorten their parameters while they compute.
         self._writes: bool | None = True if any(getattr(part, "max_norm", None) for part in self.module.modules()) else None
         """Does the module write into its own parameters? Nobody knows before the first call."""
@@ -86,6 +87,22 @@ class Trainer:
             # PyTorch says once that it does not know of memory that is only read: x is such memory.
             warnings.simplefilter("ignore")
             torch.from_numpy(np.frombuffer(b"read", np.uint8))
+
+    def make_module(self) -> torch.nn.Module:
+        """A new module, drawn with the seed of the work."""
+        with self._dice(None):
+            return self.work.make_module()
+
+    @contextmanager
+    def _dice(self, noise: int | None) -> Iterator[None]:
+        """PyTorch's dice begin with ``noise`` for a while, or always alike where there is none. Nobody can tell which modules throw them: dropout
+        is also a function and a part of other layers. The program's own dice stay as they were."""
+        before = torch.get_rng_state()
+        torch.default_generator.manual_seed(self.work.seed if noise is None else noise)
+        try:
+            yield
+        finally:
+            torch.set_rng_state(before)
 
     @property
     def start(self) -> npt.NDArray[Any]:
@@ -148,7 +165,7 @@ class Trainer:
         """The mean loss, as in evaluation."""
         self.module.eval()
         total, count = 0.0, 0
-        with self._borrowing(x, buffers), torch.no_grad():
+        with self._dice(None), self._borrowing(x, buffers), torch.no_grad():
             for inputs, targets in self._chunks(part, client, rows):
                 total += float(self.work.loss(self.module(inputs), targets)) * len(targets)
                 count += len(targets)
@@ -167,12 +184,10 @@ class Trainer:
         for parameter in self._parameters:
             # PyTorch then hands its own memory over instead of adding to ours.
             parameter.grad = None
-        with self._borrowing(x, buffers):
+        with self._dice(noise), self._borrowing(x, buffers):
             if noise is None:
                 return self._measured_gradient(part, client, rows)
             self.module.train()
-            if self._noisy:
-                torch.manual_seed(noise)
             inputs, targets = self._examples(part, client, rows)
             loss = self.work.loss(self.module(inputs), targets)
             loss.backward()
@@ -200,7 +215,7 @@ class Trainer:
         self.module.eval()
         totals: dict[str, float] = {}
         count = 0
-        with self._borrowing(x, buffers), torch.no_grad():
+        with self._dice(None), self._borrowing(x, buffers), torch.no_grad():
             for inputs, targets in self._chunks(part, client, None):
                 output = self.module(inputs)
                 found = {"loss": float(self.work.loss(output, targets))}

@@ -5,11 +5,14 @@ Run as ``python -m motet._worker FD`` by ``motet.torch``. Numbers lie in memory 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
+import pickletools
 import subprocess
 import sys
 import traceback
+import weakref
 from multiprocessing.connection import Connection, Pipe
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
@@ -18,66 +21,128 @@ import numpy as np
 import numpy.typing as npt
 
 
+#: What must be installed to send a function of a script or a notebook to another process.
+HINT = "several processes need functions that can be sent to them: pip install cloudpickle, or put them into a module"
+
+
 def _pickled(work: Any) -> bytes:
     """Functions of a notebook or a script need cloudpickle; those of a module do not."""
     try:
         import cloudpickle
     except ImportError:
         try:
-            return pickle.dumps(work)
+            payload = pickle.dumps(work)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise TypeError(f"several processes need functions that can be sent to them: pip install cloudpickle ({error})") from error
+            raise TypeError(f"{HINT} ({error})") from error
+        # The program itself is another one there.
+        if any(word == "__main__" for _, word, _ in pickletools.genops(payload)):
+            raise TypeError(f"{HINT} (one of them is the program's own)") from None
+        return payload
     return cloudpickle.dumps(work)  # type: ignore[no-any-return]
 
 
+class _Room:
+    """What a worker has of the system: memory, and a process that is started when it is needed."""
+
+    def __init__(self, dim: int, buffers: int, kind: Any) -> None:
+        self.memory, self.x, self.g, self.b = _arrays(None, dim, buffers, kind)
+        self.pipe: Connection | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def end_process(self) -> int | None:
+        """Ends the process, whatever it is doing; its code."""
+        if self.pipe is not None:
+            self.pipe.close()
+        if self.process is None:
+            return None
+        self.process.kill()
+        code = self.process.wait()
+        self.pipe = self.process = None
+        return code
+
+    def leave(self) -> None:
+        """Gives everything back."""
+        self.end_process()
+        # The arrays are views of the memory: they go first.
+        del self.x, self.g, self.b
+        self.memory.unlink()
+        # Whoever still has a gradient keeps the memory, which has no name any more, until it goes.
+        with contextlib.suppress(BufferError):
+            self.memory.close()
+
+
 class Process:
-    """One worker, as the process that started it sees it."""
+    """One worker, as the process that started it sees it. One that has ended, or whose answer nobody waited for, is started anew when it is asked
+    again. What it has of the system is given back when it is closed, when nobody has it any more, and when the program ends."""
 
     def __init__(self, work: Any, dim: int, buffers: int, kind: Any) -> None:
-        self._memory, self._x, self._g, self._b = _arrays(None, dim, buffers, kind)
-        here, there = Pipe()
-        payload = _pickled(work)
-        self._pipe = here
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "motet._worker", str(there.fileno())],
-            pass_fds=[there.fileno()],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        )
-        there.close()
-        self._pipe.send((self._memory.name, dim, buffers, np.dtype(kind).str))
-        self._pipe.send_bytes(payload)
-        self._answer()
+        self._work, self._sizes = work, (dim, buffers, np.dtype(kind).str)
+        self._room = _Room(*self._sizes)
+        self.close = weakref.finalize(self, self._room.leave)
+        """Ends the worker."""
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self) -> None:
+        payload = _pickled(self._work)
+        self._room.pipe, there = Pipe()
+        try:
+            self._room.process = subprocess.Popen(
+                [sys.executable, "-m", "motet._worker", str(there.fileno())],
+                pass_fds=[there.fileno()],
+                # Ctrl-C in a terminal is for this process, which ends the run; a worker ends with its pipe.
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            )
+        finally:
+            there.close()
+        try:
+            self._talk((self._room.memory.name, *self._sizes), payload)
+        except BaseException:
+            self._room.end_process()
+            raise
 
     def ask(self, what: str, x: npt.NDArray[Any], buffers: npt.NDArray[Any] | None, *words: Any) -> Any:
         """What the worker's trainer says; ``buffers`` are as it left them."""
-        self._x[:] = x
+        room = self._room
+        if room.process is None:
+            self._start()
+        room.x[:] = x
         if buffers is not None:
-            self._b[:] = buffers
-        self._pipe.send((what, buffers is not None, words))
-        answer = self._answer()
+            room.b[:] = buffers
+        answer = self._talk((what, buffers is not None, words))
         if buffers is not None:
-            buffers[:] = self._b
-        return (answer, self._g) if what == "value_gradient" else answer
+            buffers[:] = room.b
+        return (answer, room.g) if what == "value_gradient" else answer
 
-    def _answer(self) -> Any:
+    def _talk(self, question: Any, payload: bytes | None = None) -> Any:
+        """Asks, and waits for the answer. If none comes, nobody knows what the worker will say next: it is ended."""
+        pipe = self._room.pipe
+        assert pipe is not None, "a worker is started before it is asked"
         try:
-            raised, answer = self._pipe.recv()
-        except EOFError:
-            raise RuntimeError(f"a worker process ended with code {self._process.wait()}; its last words are above") from None
+            pipe.send(question)
+            if payload is not None:
+                pipe.send_bytes(payload)
+            raised, answer = pipe.recv()
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            raise RuntimeError(f"a worker process ended with code {self._ended()}; its last words are above") from None
+        except BaseException:
+            self._room.end_process()
+            raise
         if raised:
             error, text = answer
-            error.add_note(text) if hasattr(error, "add_note") else None
-            raise error
+            raise error from RuntimeError(text)
         return answer
 
-    def close(self) -> None:
-        """Ends the worker."""
-        self._pipe.close()
-        self._process.wait()
-        # The arrays are views of the memory: they go first.
-        del self._x, self._g, self._b
-        self._memory.close()
-        self._memory.unlink()
+    def _ended(self) -> int | None:
+        """The code of a process that has closed its end."""
+        assert self._room.process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._room.process.wait(timeout=10)
+        return self._room.end_process()
 
 
 def _arrays(name: str | None, dim: int, buffers: int, kind: Any) -> tuple[SharedMemory, Any, Any, Any]:

@@ -11,7 +11,8 @@
 >>> problem.state_dict(result.models[0].personal[3], client=3)             # doctest: +SKIP
 
 Methods see one flat vector of all parameters that are trained. Buffers, such as the statistics of batch norm, stay with their client
-and are never sent. Dropout takes its dice from the run, so that runs repeat.
+and are never sent. Whatever throws PyTorch's dice in training, such as dropout, gets them from the run, so that runs repeat; the program's own stay
+as they were.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from ._buffers import Buffers
 from ._motet import InputError
 from ._objective import Client
+from ._result import Run
 from ._trainer import Examples, Metrics, Trainer, Work
 from ._worker import Process
 
@@ -56,7 +59,7 @@ def problem(
     Parameters
     ----------
     make_module
-        Makes the module; its parameters, drawn with ``seed``, are where training starts.
+        Makes the module, on the processor; its parameters, drawn with ``seed``, are where training starts.
     loss
         (output, targets) → the mean loss of a batch.
     datasets
@@ -67,13 +70,16 @@ def problem(
         (output, targets) → metric → mean over the examples, such as :func:`accuracy`.
     processes
         How many processes work at once. With more than one, each has a module and the data of all clients; functions of a script or
-        a notebook are sent to them with cloudpickle.
+        a notebook are sent to them with cloudpickle. They end with the problem: ``with motet.torch.problem(…, processes=2) as problem:``.
     """
     return Problem(Work(make_module, loss, metrics, _parts(datasets, validation, test), seed), processes, name)
 
 
 class Problem:
-    """Clients that train one module: what :func:`problem` gives. With several processes, close it or use it in a ``with``."""
+    """Clients that train one module: what :func:`problem` gives.
+
+    With several processes, use it in a ``with``, or close it: they end at the latest with the program.
+    """
 
     def __init__(self, work: Work, processes: int, name: str) -> None:
         if processes < 1:
@@ -85,32 +91,40 @@ class Problem:
         self._lock = threading.Lock()
         self.start = self._trainer.start
         """Where training starts: all parameters, one after another."""
-        buffers = self._trainer.buffers
+        self.buffers = Buffers(self._trainer.buffers)
+        """What clients keep for themselves; :func:`motet.run` tells it of its runs."""
+        self.clients = [self._client(client) for client in range(len(work.parts["train"]))]
+        """One for each client."""
         self._workers: list[Process] = []
         self._free: queue.SimpleQueue[Process] = queue.SimpleQueue()
         if processes > 1:
             threads = max(1, torch.get_num_threads() // processes)
             there = Work(work.make_module, work.loss, work.metrics, work.parts, work.seed, threads)
-            for _ in range(processes):
-                worker = Process(there, len(self.start), len(buffers), self.start.dtype)
-                self._workers.append(worker)
+            try:
+                for _ in range(processes):
+                    self._workers.append(Process(there, len(self.start), len(self.buffers.first), self.start.dtype))
+            except BaseException:
+                self.close()
+                raise
+            for worker in self._workers:
                 self._free.put(worker)
-        count = len(work.parts["train"])
-        self._at_home: list[npt.NDArray[Any] | None] = [None] * count
-        self.clients = [self._client(client, buffers) for client in range(count)]
-        """One for each client."""
 
-    def module(self, x: npt.NDArray[Any], client: int | None = None) -> torch.nn.Module:
+    def module(self, x: npt.NDArray[Any], client: int | None = None, run: Run | None = None) -> torch.nn.Module:
         """A module of its own with these parameters: a shared model, or with the buffers of a client."""
-        module = self._trainer.work.make_module()
-        module.load_state_dict(self.state_dict(x, client))
+        state = self.state_dict(x, client, run)
+        with self._lock:
+            module = self._trainer.make_module()
+        module.load_state_dict(state)
         return module
 
-    def state_dict(self, x: npt.NDArray[Any], client: int | None = None) -> OrderedDict[str, torch.Tensor]:
-        """Parameters by name, out of a model of a run. With a client, its buffers as they were when it was last measured."""
+    def state_dict(self, x: npt.NDArray[Any], client: int | None = None, run: Run | None = None) -> OrderedDict[str, torch.Tensor]:
+        """Parameters by name, out of a model of a run. With a client, its buffers as they were when the run last measured it.
+
+        Every run leaves buffers of its own: where several runs have used the problem, ``run=result.runs[1]`` says which one ``x`` is of.
+        """
+        kept = self.buffers.first if client is None else self.buffers.of(client, run)
         with self._lock:
-            kept = None if client is None else self._at_home[client]
-            self._trainer.set(np.ascontiguousarray(x, dtype=self.start.dtype), kept if kept is not None else self._first)
+            self._trainer.set(np.ascontiguousarray(x, dtype=self.start.dtype), kept)
             return OrderedDict((name, value.detach().clone()) for name, value in self._trainer.module.state_dict().items())
 
     def close(self) -> None:
@@ -124,12 +138,11 @@ class Problem:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _client(self, client: int, buffers: npt.NDArray[Any]) -> Client:
-        self._first = buffers
+    def _client(self, client: int) -> Client:
         parts = self._trainer.work.parts
 
         def function(part: str) -> _Function | None:
-            return None if parts[part][client] is None else _Function(self, part, client, buffers)
+            return None if parts[part][client] is None else _Function(self, part, client)
 
         def judge(part: str) -> _Judge | None:
             return None if parts[part][client] is None else _Judge(self, part, client)
@@ -165,16 +178,15 @@ class Problem:
 class _Function:
     """A client's function on some of its data."""
 
-    def __init__(self, of: Problem, part: str, client: int, buffers: npt.NDArray[Any]) -> None:
+    def __init__(self, of: Problem, part: str, client: int) -> None:
         self._of, self._part, self._client = of, part, client
-        self.start = of.start
-        self.buffers = buffers
+        self.start, self.buffers = of.start, of.buffers.first
         self.borrows = True
         self.samples = len(of._trainer.work.parts[part][client][1])  # type: ignore[index]
 
     def value(self, x: Any, rows: Any, buffers: Any, noise: Any) -> float:
         if rows is None and buffers is not None and self._part == "train":
-            self._of._at_home[self._client] = buffers.copy()
+            self._of.buffers.measured(self._client, buffers)
         return self._of._ask("value", x, buffers, self._part, self._client, rows)  # type: ignore[no-any-return]
 
     def gradient(self, x: Any, rows: Any, buffers: Any, noise: Any) -> Any:
