@@ -77,7 +77,12 @@ def advise(
     mixtures and others are compared on repeated splits of the same rows until ``minutes`` are over; ``budget`` is how many bytes a
     client may send. With ``out``, the folder also gets a model for each client, which :func:`load` opens.
     """
-    if not isinstance(data, Data):
+    columns = {"client": client, "target": target, "drop": drop, "categories": categories}
+    if isinstance(data, Data):
+        named = next((name for name, given in columns.items() if given), None)
+        if named is not None:
+            raise TypeError(f"{named}= names columns of a data frame, and motet.Data has been made of them already: say it in motet.Data.of_frame")
+    else:
         if client is None or target is None:
             raise TypeError("say which column names the client of a row, with client=, and which is predicted, with target=")
         data = Data.of_frame(data, client=client, target=target, drop=drop, categories=categories)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _motet
+from ._cells import cells, is_gap
 
 #: What rows are for, by the names that experiments have.
 USAGES = {"train": 0, "validation": 1, "test": 2}
@@ -24,15 +24,16 @@ class Data:
     >>> data
     <motet.Data "data": 4 rows of 2 features, 2 clients, 2 classes>
 
-    ``X`` is a two-dimensional array or a sparse matrix of SciPy; single precision stays single, bytes are pixels from 0 to 1 and stay
-    bytes. ``y`` are classes (words, whole numbers, truths) or numbers to predict; ``targets`` says which where that is not plain.
+    ``X`` is a two-dimensional array or a sparse matrix of SciPy; in an array single precision stays single, and bytes are pixels from 0 to 1 and
+    stay bytes. ``y`` are classes (words, whole numbers, truths) or numbers to predict; ``targets`` says which where that is not plain.
     ``usage`` says of each row what it is for: ``"train"``, ``"validation"`` or ``"test"``. Without ``clients``, the split of the
     experiment deals the rows.
 
     Nothing is copied where nobody can write to ``X`` any more and its rows lie one after another: arrays that are only read, such as
     ``numpy.load(file, mmap_mode="r")`` gives, and what had to be converted anyway. Other arrays are copied, so that the program may go
     on writing to its own. ``copy=False`` copies nothing, makes ``X`` read-only instead (through other arrays of the same memory nobody must
-    write either), and is refused where rows do not lie one after another; ``copy=True`` always copies. Sparse matrices are copied into a narrower form. If something is wrong, the error names the row.
+    write either), and is refused where rows do not lie one after another; ``copy=True`` always copies. Sparse matrices are copied into a form of their own, in
+    double precision. If something is wrong, the error names the row.
     """
 
     _held: _motet.Data
@@ -70,7 +71,7 @@ class Data:
         """The columns of a data frame (pandas, polars), an Arrow table, or a dictionary of lists.
 
         Words become columns of 0 and 1; each client fills gaps and standardises with its own training rows, as with the source
-        ``table``. ``categories`` are columns whose numbers are names.
+        ``table``. ``categories`` are columns whose numbers are names, as those of a kind of category are anyway.
 
         >>> import motet
         >>> columns = {"ward": ["north", "south"] * 2, "age": [61.0, None, 48.0, 70.0], "ill": ["yes", "no", "no", "yes"]}
@@ -81,14 +82,15 @@ class Data:
         unknown = next((name for name in left_out if name not in dict(named)), None)
         if unknown is not None:
             raise _motet.InputError(f"drop: there is no column {unknown!r}; there are {', '.join(repr(label) for label, _ in named)}")
+        names = {client, *_names(categories)}
         columns: list[tuple[str, Any]] = []
-        for label, cells in named:
+        for label, given in named:
             if label in left_out:
                 continue
             if label in dict(columns):
                 raise _motet.InputError(f"there is more than one column {label!r}")
             try:
-                columns.append((label, _cells(cells)))
+                columns.append((label, cells(given, names=label in names, exact=label == target and targets != "numbers")))
             except TypeError as error:
                 raise _motet.InputError(f"column {label!r}: {error}; or leave it out with drop=") from None
         roles = {
@@ -204,8 +206,10 @@ class Data:
 
 def _features(X: Any, copy: bool | None) -> tuple[Any, bool]:
     """Rows as they are taken: in one of the precisions there are, or sparse; and may they be read where they lie?"""
+    _refuse_masks(X, "features")
     if hasattr(X, "tocsr"):
         rows = X.tocsr()
+        _refuse_complex(rows)
         if not rows.has_canonical_format:
             # A copy: columns in order, none twice. What the caller has stays as it is.
             rows = rows.copy()
@@ -225,8 +229,7 @@ def _features(X: Any, copy: bool | None) -> tuple[Any, bool]:
         raise _motet.InputError(f"rows of features are a two-dimensional array: {error}") from None
     if rows.ndim != 2:
         raise _motet.InputError(f"rows of features are a two-dimensional array, got one of shape {rows.shape}")
-    if rows.dtype.kind == "c":
-        raise _motet.InputError("features must be numbers of one part, and these are complex")
+    _refuse_complex(rows)
     if len(rows) > 0 == rows.shape[1]:
         raise _motet.InputError(f"rows have no features: the array is of shape {rows.shape}")
     ours = not isinstance(X, np.ndarray) and bool(rows.flags.owndata)
@@ -242,6 +245,18 @@ def _features(X: Any, copy: bool | None) -> tuple[Any, bool]:
             raise _motet.InputError("copy=False: the numbers must be of single or double precision or bytes, one row after another")
         rows.setflags(write=False)
     return rows, ours or copy is False or (copy is None and _is_read_only(rows))
+
+
+def _refuse_complex(rows: Any) -> None:
+    if rows.dtype.kind == "c":
+        raise _motet.InputError("features must be numbers of one part, and these are complex")
+
+
+def _refuse_masks(values: Any, what: str) -> None:
+    """A mask would be lost with the next array that is made."""
+    if np.ma.is_masked(values):
+        row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
+        raise _motet.InputError(f"{what}: row {row} is masked; fill masked values, leave such rows out, or give columns to motet.Data.of_frame, which has gaps")
 
 
 def _is_read_only(array: Any) -> bool:
@@ -260,6 +275,7 @@ def _is_read_only(array: Any) -> bool:
 def _labels(y: npt.ArrayLike, targets: str) -> Any:
     if targets not in ("auto", "classes", "numbers"):
         raise _motet.InputError(f'targets = {targets!r}: must be "auto", "classes" or "numbers"')
+    _refuse_masks(y, "labels")
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise _motet.InputError(f"labels are a one-dimensional array, got one of shape {labels.shape}")
@@ -274,18 +290,20 @@ def _labels(y: npt.ArrayLike, targets: str) -> Any:
 
 def _coded(values: npt.ArrayLike, what: str) -> dict[str, Any]:
     """A code for each row, and the name of each code: in order of value where all are numbers, else of letters."""
+    _refuse_masks(values, what)
     array = np.asarray(values)
     if array.ndim != 1:
         raise _motet.InputError(f"{what} are a one-dimensional array, got one of shape {array.shape}")
     if array.dtype == object or np.issubdtype(array.dtype, np.floating):
-        gap = next((row for row, value in enumerate(array.tolist()) if _is_gap(value)), None)
+        gap = next((row for row, value in enumerate(array.tolist()) if is_gap(value)), None)
         if gap is not None:
             raise _motet.InputError(f"{what}: row {gap} has none")
     if array.dtype == object:
         array = np.array([str(value) for value in array.tolist()])
     if array.dtype == bool:
         array = array.astype(np.int64)
-    if np.issubdtype(array.dtype, np.floating) and np.all(array == np.floor(array)):
+    # Whole numbers as such are called 3 and not 3.0; those beyond what fits stay apart as they are.
+    if np.issubdtype(array.dtype, np.floating) and np.all((array == np.floor(array)) & (np.abs(array) < 2.0**63)):
         array = array.astype(np.int64)
     different, codes = np.unique(array, return_inverse=True)
     names = [str(name) for name in different.tolist()]
@@ -326,27 +344,3 @@ def _columns(frame: Any) -> Iterable[tuple[str, Any]]:
 def _names(names: str | Iterable[str]) -> list[str]:
     """One name or several."""
     return [names] if isinstance(names, str) else list(names)
-
-
-def _cells(cells: Any) -> Any:
-    """Numbers as an array, a gap as NaN; anything else as words, a gap as nothing."""
-    if hasattr(cells, "to_pylist"):
-        cells = cells.to_pylist()
-    elif hasattr(cells, "to_list"):
-        kind = getattr(cells, "dtype", None)
-        if isinstance(kind, np.dtype) and kind.kind in "fiub":
-            return np.ascontiguousarray(cells.to_numpy(), dtype=np.float64)
-        cells = cells.to_list()
-    elif isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub":
-        return np.ascontiguousarray(cells, dtype=np.float64)
-    cells = [None if _is_gap(cell) else cell for cell in cells]
-    if all(cell is None or isinstance(cell, (int, float, bool, np.number, np.bool_)) for cell in cells):
-        return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
-    if any(isinstance(cell, (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)) for cell in cells):
-        raise TypeError("dates and times are neither numbers nor words: make numbers of them, such as days since the first")
-    return [None if cell is None else str(cell) for cell in cells]
-
-
-def _is_gap(cell: Any) -> bool:
-    # NaN and pandas' own kinds of gaps are not equal to themselves, or say so by their type.
-    return cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ in ("NAType", "NaTType")

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from . import _motet
-from ._data import _columns, _is_gap
+from ._cells import is_gap
+from ._data import _columns
 
 log = logging.getLogger("motet")
 
@@ -67,4 +68,4 @@ def load(path: str | os.PathLike[str], client: str | None = None) -> Model:
 def _listed(cells: Any) -> list[Any]:
     listed = cells.to_pylist() if hasattr(cells, "to_pylist") else cells.to_list() if hasattr(cells, "to_list") else list(cells)
     plain = (cell.item() if hasattr(cell, "item") else cell for cell in listed)
-    return [None if _is_gap(cell) else cell for cell in plain]
+    return [None if is_gap(cell) else cell for cell in plain]
