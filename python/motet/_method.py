@@ -80,8 +80,7 @@ class Method:
     def __new__(cls, *args: Any, **params: Any) -> Method:
         made = super().__new__(cls)
         # Experiments keep the parameters and make the object again: in another process too.
-        bound = inspect.signature(cls.__init__).bind(made, *args, **params).arguments
-        made.params = {name: value for name, value in list(bound.items())[1:] if name not in ("args", "kwargs")}
+        made.params = _by_name(cls, inspect.signature(cls.__init__).bind(made, *args, **params))
         return made
 
     def server(self, x: npt.NDArray[Any]) -> Arrays:
@@ -132,3 +131,17 @@ class Method:
 
     def _deploy(self, me: Arrays, x: npt.NDArray[Any], site: _motet.Site) -> npt.NDArray[Any]:
         return self.deploy(me, x, site)
+
+
+def _by_name(cls: type[Method], bound: inspect.BoundArguments) -> dict[str, Any]:
+    """What a constructor was given, by the names that it can be given by again."""
+    named: dict[str, Any] = {}
+    for name, value in list(bound.arguments.items())[1:]:
+        kind = bound.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            named.update(value)
+        elif kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
+            raise TypeError(f"{cls.__name__} takes {name!r} without a name, and experiments keep parameters by their names: give it one")
+        else:
+            named[name] = value
+    return named

@@ -232,3 +232,32 @@ def test_a_site_is_for_its_call_alone() -> None:
             return super().answer(me, ask, site)
 
     assert run(Elsewhere(step=0.1), rounds=2).runs[0].outcome == "finished"
+
+
+def test_parameters_are_kept_whatever_way_the_constructor_takes_them() -> None:
+    class Named(Descent):
+        name = "named"
+
+        def __init__(self, step=0.1, **more):
+            super().__init__(step)
+            self.more = more
+
+    class Nameless(Descent):
+        name = "nameless"
+
+        def __init__(self, step=0.1, *more):
+            super().__init__(step)
+
+    class Ordered(Descent):
+        name = "ordered"
+
+        def __init__(self, step, /):
+            super().__init__(step)
+
+    assert Named(0.2, rate=3, args=4).params == {"step": 0.2, "rate": 3, "args": 4}
+    result = run(Named(step=0.2, rate=3), rounds=2)
+    assert result.runs[0].params["params"] == {"step": 0.2, "rate": 3}
+    assert Nameless(0.2).params == {"step": 0.2}
+    for made, name in [(lambda: Nameless(0.2, 1), "more"), (lambda: Ordered(0.2), "step")]:
+        with pytest.raises(TypeError, match=f"takes '{name}' without a name"):
+            made()
