@@ -10,13 +10,15 @@
 >>> model.predict(X[:2], groups=["north", "west"]).shape
 (2,)
 
-Every group is a client. A client that was there while fitting has a model of its own; others get the shared one. Without groups, all
-rows are of one client.
+Every group is a client, named by words or whole numbers. A client that was there while fitting has a model of its own; others get the shared
+one, which ``method="local"`` and ``alpha=0`` do not have. Without groups, all rows are of one client.
 """
 
 from __future__ import annotations
 
 import json
+import numbers
+import warnings
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
 from . import _motet
-from ._data import Data, _features
+from ._cells import is_gap
+from ._data import Data, _features, _refuse_masks
 from ._run import run
 
 __all__ = ["PersonalisedClassifier", "PersonalisedRegressor"]
@@ -40,6 +43,15 @@ def _with_alpha() -> frozenset[str]:
 
 
 WITH_ALPHA = _with_alpha()
+#: The share of the common model, if nobody says another.
+ALPHA = 0.5
+
+
+#: How groups reach an estimator through others.
+ROUTING = (
+    "In a pipeline or a search, groups reach the estimator with sklearn.set_config(enable_metadata_routing=True) and "
+    ".set_fit_request(groups=True).set_predict_request(groups=True).set_score_request(groups=True)."
+)
 
 
 class _Personalised(BaseEstimator):  # type: ignore[misc]
@@ -49,7 +61,7 @@ class _Personalised(BaseEstimator):  # type: ignore[misc]
         self,
         method: str = "flix",
         *,
-        alpha: float | str = 0.5,
+        alpha: float | str = ALPHA,
         l2: float = 1e-3,
         rounds: int = 100,
         params: dict[str, Any] | None = None,
@@ -67,28 +79,34 @@ class _Personalised(BaseEstimator):  # type: ignore[misc]
         self.threads = threads
 
     def _fit(self, X: Any, labels: npt.NDArray[Any], targets: str, model: dict[str, Any], groups: Any) -> Any:
-        clients = np.zeros(X.shape[0], dtype=np.int64) if groups is None else _groups(groups, X)
-        data = Data(X, labels, clients, targets=targets)
-        seed = _seed(self.random_state)
-        problem: dict[str, Any] = {"model": model, "seed": seed}
-        if self.alpha == "validation":
-            problem["holdout"] = {"validation": self.validation}
         table: dict[str, Any] = {"kind": self.method, **(self.params or {})}
         if self.method in WITH_ALPHA:
             table.setdefault("alpha", self.alpha)
+            if groups is None and self.alpha != ALPHA:
+                warnings.warn(f"alpha = {self.alpha!r} without groups: all rows are of one client, and nothing is personalised. {ROUTING}", stacklevel=3)
+        clients = ["0"] * X.shape[0] if groups is None else _groups(groups, X)
+        data = Data(X, labels, clients, targets=targets)
+        seed = _seed(self.random_state)
+        problem: dict[str, Any] = {"model": model, "seed": seed}
+        if table.get("alpha") == "validation":
+            problem["holdout"] = {"validation": self.validation}
         experiment = {
             "problem": problem,
             "run": {"rounds": int(self.rounds), "probe": {"every": 0, "gradient": False}, "reference": "off"},
             "method": [table],
         }
         result = run(experiment, seeds=seed, data=data, threads=self.threads, progress=False)
-        done = result.runs[-1]
+        results = [number for number, card in enumerate(result.manifest["runs"]) if card.get("trial") is None]
+        if len(results) > 1:
+            raise _motet.InputError(f"params give {len(results)} runs, and an estimator is one model: search over params with GridSearchCV")
+        done = result.runs[results[0]]
         if done.outcome not in ("finished", "stopped"):
             raise _motet.RunError(f"{done.label} {done.outcome}: try fewer rounds, or another step in params")
         self.rows_ = result.rows
         self.model_ = model
-        models = result.models[max(result.models)]
-        self.shared_ = models.shared
+        models = result.models[results[0]]
+        # Where nothing is shared, the server's model is still the one that training starts with.
+        self.shared_ = None if self.method == "local" or table.get("alpha") == 0 else models.shared
         names = data.clients
         self.personal_ = {names[client]: x for client, x in models.personal.items()}
         self.n_iter_ = int(result.rows["round"][-1])
@@ -100,19 +118,29 @@ class _Personalised(BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         model = json.dumps(self.model_)
         if groups is None:
+            return _motet.scores(model, self._model_of(None), _features(X, None)[0], classes)
+        names, of, counts = np.unique(_groups(groups, X), return_inverse=True, return_counts=True)
+        rows_of = np.split(np.argsort(of, kind="stable"), np.cumsum(counts)[:-1])
+        scores = [_motet.scores(model, self._model_of(str(name)), _features(X[at], None)[0], classes) for name, at in zip(names, rows_of)]
+        together = np.empty((len(of), scores[0].shape[1]))
+        for at, some in zip(rows_of, scores):
+            together[at] = some
+        return together
+
+    def _model_of(self, group: str | None) -> npt.NDArray[Any]:
+        """The model for a group's rows; without one, for rows of nobody knows whom."""
+        if group in self.personal_:
+            return self.personal_[group]
+        if group is None and len(self.personal_) == 1:
             # One client while fitting is the one that predicts.
-            only = next(iter(self.personal_.values())) if len(self.personal_) == 1 else self.shared_
-            return _motet.scores(model, only, _features(X, None)[0], classes)
-        names = np.array([str(name) for name in _groups(groups, X).tolist()], dtype=object)
-        scores: npt.NDArray[np.float64] | None = None
-        for name in dict.fromkeys(names.tolist()):
-            at = np.flatnonzero(names == name)
-            of = _motet.scores(model, self.personal_.get(name, self.shared_), _features(X[at], None)[0], classes)
-            if scores is None:
-                scores = np.empty((len(names), of.shape[1]))
-            scores[at] = of
-        assert scores is not None, "there is at least one row"
-        return scores
+            return next(iter(self.personal_.values()))
+        if self.shared_ is None:
+            of = "rows without groups" if group is None else f"group {group!r}, which was not there while fitting"
+            raise ValueError(f"there is no model for {of}: with {self._alone()} clients have their own models alone, and share none")
+        return self.shared_
+
+    def _alone(self) -> str:
+        return 'method="local"' if self.method == "local" else "alpha=0"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -122,6 +150,10 @@ class _Personalised(BaseEstimator):  # type: ignore[misc]
 
 class PersonalisedClassifier(ClassifierMixin, _Personalised):  # type: ignore[misc]
     """Logistic regression (softmax for more than two classes), personalised for each group.
+
+    Without groups it is one model for all rows. ``GridSearchCV(…).fit(X, y, groups=g)`` and pipelines keep the groups for themselves, unless
+    metadata routing is enabled: ``sklearn.set_config(enable_metadata_routing=True)``, and of the estimator
+    ``.set_fit_request(groups=True).set_predict_request(groups=True).set_score_request(groups=True)``.
 
     Parameters
     ----------
@@ -135,7 +167,7 @@ class PersonalisedClassifier(ClassifierMixin, _Personalised):  # type: ignore[mi
     rounds
         How many rounds.
     params
-        Other parameters of the method, such as ``{"step": 0.1}``.
+        Other parameters of the method, such as ``{"step": 0.1}``; no grids.
     validation
         The share of each client's rows that is held out for ``alpha="validation"``.
     random_state
@@ -185,7 +217,10 @@ class PersonalisedClassifier(ClassifierMixin, _Personalised):  # type: ignore[mi
 
 
 class PersonalisedRegressor(RegressorMixin, _Personalised):  # type: ignore[misc]
-    """Ridge regression, personalised for each group; parameters as of :class:`PersonalisedClassifier`."""
+    """Ridge regression, personalised for each group; parameters as of :class:`PersonalisedClassifier`.
+
+    Without groups it is one model for all rows, also in ``GridSearchCV(…).fit(X, y, groups=g)``: see there how groups get through.
+    """
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> PersonalisedRegressor:
         """Trains on rows, their numbers, and the client of each."""
@@ -208,11 +243,19 @@ class PersonalisedRegressor(RegressorMixin, _Personalised):  # type: ignore[misc
         return float(r2_score(y, self.predict(X, groups), sample_weight=sample_weight))
 
 
-def _groups(groups: Any, X: Any) -> npt.NDArray[Any]:
-    """The client of each row."""
+def _groups(groups: Any, X: Any) -> npt.NDArray[np.str_]:
+    """The client of each row, by the same name whatever kind of words or whole numbers it is written in."""
+    _refuse_masks(groups, "groups")
     named = check_array(np.asarray(groups, dtype=object).reshape(-1, 1), dtype=None, ensure_all_finite=False).reshape(-1)
     check_consistent_length(X, named)
-    return named  # type: ignore[no-any-return]
+    return np.array([_name(group, row) for row, group in enumerate(named.tolist())])
+
+
+def _name(group: Any, row: int) -> str:
+    if is_gap(group):
+        raise ValueError(f"groups: row {row} has none")
+    whole = isinstance(group, (numbers.Integral, np.bool_)) or (isinstance(group, numbers.Real) and float(group).is_integer())
+    return str(int(group)) if whole else str(group)
 
 
 def _seed(random_state: Any) -> int:

@@ -91,10 +91,56 @@ def test_pipelines_and_searches_with_groups() -> None:
         # Whole groups are left out: their rows are judged by the shared model, for which a larger share is better or as good.
         search = GridSearchCV(pipeline, {"personalisedclassifier__alpha": [0.2, 0.9]}, cv=GroupKFold(4))
         search.fit(X, Y, groups=WARD)
+    assert sorted(search.best_estimator_[-1].personal_) == ["east", "north", "south", "west"], "groups have reached the estimator"
     assert search.best_params_["personalisedclassifier__alpha"] in (0.2, 0.9)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 def test_searches_without_routing_split_by_group_alone() -> None:
     search = GridSearchCV(PersonalisedClassifier(rounds=20), {"l2": [1e-3, 1e-1]}, cv=GroupKFold(4)).fit(X, Y, groups=WARD)
-    assert set(search.best_params_) == {"l2"}
+    assert len(search.best_estimator_.personal_) == 1, "groups stay with the search"
+    with pytest.warns(UserWarning, match="(?s)alpha = 0.2 without groups.*enable_metadata_routing"):
+        GridSearchCV(PersonalisedClassifier(rounds=2), {"alpha": [0.2]}, cv=GroupKFold(2)).fit(X, Y, groups=WARD)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PersonalisedClassifier(alpha=0.2, rounds=2).fit(X, Y, groups=WARD)
+
+
+@pytest.mark.parametrize(("how", "named"), [({"method": "local"}, 'method="local"'), ({"alpha": 0}, "alpha=0"), ({"params": {"alpha": 0.0}}, "alpha=0")])
+def test_where_nothing_is_shared_strangers_get_nothing(how: dict[str, object], named: str) -> None:
+    model = PersonalisedClassifier(**how, rounds=20).fit(X, Y, groups=WARD)
+    assert np.mean(model.predict(X, groups=WARD) == Y) > 0.9
+    with pytest.raises(ValueError, match=f"no model for group 'elsewhere', which was not there while fitting: with {named}"):
+        model.predict(X[:2], groups=["north", "elsewhere"])
+    with pytest.raises(ValueError, match="no model for rows without groups"):
+        model.predict(X)
+
+
+def test_groups_have_one_name_whatever_writes_them() -> None:
+    number = np.repeat([3, 10, 7, 2**60 + 1], 60)
+    model = PersonalisedClassifier(alpha=0.1, rounds=30).fit(X, Y, groups=number)
+    assert sorted(model.personal_, key=int) == ["3", "7", "10", str(2**60 + 1)]
+    expected = model.predict_proba(X, groups=number)
+    for same in (number.tolist(), number.astype(object), [str(one) for one in number], np.array([np.uint64(one) for one in number], dtype=object)):
+        np.testing.assert_array_equal(model.predict_proba(X, groups=same), expected)
+    small = number[:180].astype(np.float32)
+    np.testing.assert_array_equal(model.predict_proba(X[:180], groups=small), expected[:180])
+    # One at a time, and in another order.
+    for row in (0, 100, 239):
+        np.testing.assert_array_equal(model.predict_proba(X[row : row + 1], groups=number[row : row + 1])[0], expected[row])
+    np.testing.assert_array_equal(model.predict_proba(X[::-1], groups=number[::-1]), expected[::-1])
+    for gap in (np.nan, None):
+        with pytest.raises(ValueError, match="groups: row 1 has none"):
+            model.predict(X[:2], groups=[3, gap])
+    with pytest.raises(ValueError, match="groups: row 1 is masked"):
+        model.predict(X[:2], groups=np.ma.array([3, 7], mask=[False, True]))
+
+
+def test_one_model_comes_of_one_estimator() -> None:
+    with pytest.raises(motet.InputError, match="params give 2 runs"):
+        PersonalisedClassifier(params={"step": {"grid": [0.1, 0.2]}}, rounds=3).fit(X, Y, groups=WARD)
+    tuned = PersonalisedClassifier("fedavg", params={"step": "tune", "local_steps": 2}, rounds=5).fit(X, Y, groups=WARD)
+    assert len(tuned.personal_) == 4
+    # Rows are held out where somebody picks by them, and only there.
+    picks, own = (PersonalisedClassifier("local", alpha=alpha, rounds=5).fit(X, Y, groups=WARD) for alpha in ("validation", 0.5))
+    np.testing.assert_array_equal(picks.personal_["south"], own.personal_["south"])
