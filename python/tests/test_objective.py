@@ -150,7 +150,7 @@ def test_judges_give_metrics_of_test_data() -> None:
 
     clients = [motet.Client(Logistic(k), test_judge=Judge()) for k in range(3)]
     result = run([motet.methods.Flix(alpha=1.0)], clients)
-    assert result.rows["test.accuracy"][-1] == 0.25 and (result.clients["tested"] >= 0).all()
+    assert result.rows["test.accuracy"][-1] == 0.25 and (result.clients["tested"] == 7).all()
 
 
 @pytest.mark.parametrize("method", [motet.methods.Flix(alpha=0.5), motet.methods.Scafflix(alpha=1.0, step=0.1, p=0.3), motet.methods.Local()])
@@ -235,6 +235,18 @@ def test_what_is_no_objective_is_refused_with_the_client() -> None:
         run([motet.methods.Local()], [])
 
 
+def test_what_a_client_raises_while_it_is_looked_at_is_the_cause() -> None:
+    class Property(Logistic):
+        @property
+        def start(self):
+            raise UnicodeDecodeError("ascii", b"\xff", 0, 1, "where it was read")
+
+    with pytest.raises(ValueError, match="client 1: .*where it was read") as raised:
+        run([motet.methods.Local()], [Logistic(0), Property(1)])
+    assert type(raised.value.__cause__) is UnicodeDecodeError
+    assert "in start" in "".join(traceback.format_exception(raised.value))
+
+
 def test_the_way_into_python_costs_little() -> None:
     class Still:
         dim = 1000
@@ -249,5 +261,5 @@ def test_the_way_into_python_costs_little() -> None:
             return self.g
 
     seconds = _motet.time_gradients(Still(), 20_000)
-    # The bar is 2 microseconds on a quiet machine (docs/lab/python.md); here only that it is not a hundred times more.
-    assert float(np.median(seconds)) < 2e-4
+    # The bar is 2 microseconds on a quiet machine (docs/lab/python.md); here, beside other work and perhaps unoptimised, ten times that.
+    assert float(np.median(seconds)) < 2e-5

@@ -242,8 +242,17 @@ def test_ctrl_c_ends_a_run_and_a_folder_goes_on(tmp_path: Path) -> None:
     timer.join()
     assert (out / "resume").is_dir()
     # Another experiment in the same folder is refused.
-    with pytest.raises(motet.InputError):
+    with pytest.raises(motet.InputError, match="run.rounds was 100000000 and is now 5"):
         motet.run(SMALL, set={**long, "run.rounds": 5}, out=out, resume=True, progress=False)
+    before = list(motet.read(out).rows["round"])
+    assert before[-1] >= 1000
+    timer = threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        motet.run(SMALL, set=long, out=out, resume=True, progress=False)
+    timer.join()
+    went_on = list(motet.read(out).rows["round"])
+    assert went_on[: len(before)] == before and went_on == list(range(0, went_on[-1] + 1, 1000)) and len(went_on) > len(before)
 
 
 def test_the_wheel_carries_the_command_line(tmp_path: Path) -> None:
