@@ -1,12 +1,14 @@
-"""The examples of the book's page run, block after block, as somebody would type them."""
+"""The examples of the book's page and of the wheel's own run, block after block, as somebody would type them."""
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 
 import pytest
 
+README = Path(__file__).parents[1] / "README.md"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "python.md"
 
 
@@ -20,3 +22,9 @@ def test_the_page_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
         except ModuleNotFoundError as error:
             # PyTorch is not among what the small set installs.
             assert error.name == "torch"
+
+
+def test_the_wheels_own_page_runs_as_it_stands() -> None:
+    pytest.importorskip("pandas")
+    failed, tried = doctest.testfile(str(README), module_relative=False)
+    assert tried >= 3 and failed == 0
