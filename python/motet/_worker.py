@@ -21,6 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 
+#: What a pipe says whose other side is gone.
+GONE = (EOFError, BrokenPipeError, ConnectionResetError)
+
 #: What must be installed to send a function of a script or a notebook to another process.
 HINT = "several processes need functions that can be sent to them: pip install cloudpickle, or put them into a module"
 
@@ -48,6 +51,7 @@ class _Room:
         self.memory, self.x, self.g, self.b = _arrays(None, dim, buffers, kind)
         self.pipe: Connection | None = None
         self.process: subprocess.Popen[bytes] | None = None
+        self._owner = os.getpid()
 
     def end_process(self) -> int | None:
         """Ends the process, whatever it is doing; its code."""
@@ -62,6 +66,9 @@ class _Room:
 
     def leave(self) -> None:
         """Gives everything back."""
+        if os.getpid() != self._owner:
+            # A copy of the program, made by a fork, has nothing of its own to give back.
+            return
         self.end_process()
         # The arrays are views of the memory: they go first.
         del self.x, self.g, self.b
@@ -127,7 +134,7 @@ class Process:
             if payload is not None:
                 pipe.send_bytes(payload)
             raised, answer = pipe.recv()
-        except (EOFError, BrokenPipeError, ConnectionResetError):
+        except GONE:
             raise RuntimeError(f"a worker process ended with code {self._ended()}; its last words are above") from None
         except BaseException:
             self._room.end_process()
@@ -190,7 +197,7 @@ def serve(pipe: Any) -> None:
             else:
                 part, client = words
                 pipe.send((False, trainer.metrics(part, client, x, kept)))
-        except EOFError:
+        except GONE:
             return
         except Exception as error:
             text = "in a worker process:\n" + traceback.format_exc()
