@@ -41,8 +41,8 @@ impl Memo {
         self.archive.get().is_some()
     }
 
-    /// The vector of `client` under `key`; `make` runs at most once, on one thread, and others wait. An archive, which may outlive
-    /// the program, gets what is `sound` after it was made.
+    /// The vector of `client` under `key`; `make` runs at most once, on one thread, and others wait. What is not `sound` after it was made
+    /// is for those who wait alone, and is made again for the next.
     pub(crate) fn once(
         &self,
         client: ClientId,
@@ -58,20 +58,18 @@ impl Memo {
             }
             Arc::clone(cell)
         };
-        let Some(archive) = self.archive.get() else { return cell.get_or_init(|| make(None)).clone() };
-        let mut kept = false;
-        let found = cell.get_or_init(|| match archive.get(client, key) {
-            Some(found) => {
-                kept = true;
-                found
+        let archive = self.archive.get().map(|archive| &**archive);
+        let mut stays = true;
+        let found = cell.get_or_init(|| {
+            if let Some(found) = archive.and_then(|archive| archive.get(client, key)) {
+                stays = false;
+                return found;
             }
-            None => {
-                let (vector, work) = make(Some(&**archive));
-                kept = sound() && archive.put(client, key, &vector, work);
-                (vector, work)
-            }
+            let (vector, work) = make(archive);
+            stays = sound() && !archive.is_some_and(|archive| archive.put(client, key, &vector, work));
+            (vector, work)
         });
-        if kept {
+        if !stays {
             self.shelf(client).remove(&(key, client));
         }
         found.clone()
@@ -85,5 +83,45 @@ impl Memo {
 impl std::fmt::Debug for Memo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Memo").field("archived", &self.is_archived()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_sound_is_made_again() {
+        #[derive(Default)]
+        struct Kept(Mutex<Vec<f64>>);
+        impl Archive for Kept {
+            fn get(&self, _: ClientId, _: u64) -> Option<(Vector, Work)> {
+                None
+            }
+            fn put(&self, _: ClientId, _: u64, vector: &Vector, _: Work) -> bool {
+                self.0.lock().unwrap().push(vector.at(0));
+                false
+            }
+            fn is_enough(&self) -> bool {
+                false
+            }
+        }
+        for archived in [false, true] {
+            let (memo, kept, made) = (Memo::default(), Arc::new(Kept::default()), Cell::new(0.0));
+            if archived {
+                memo.archive(|| Arc::clone(&kept) as Arc<dyn Archive>);
+            }
+            let ask = |sound: bool| {
+                let make = |_: Option<&dyn Archive>| {
+                    made.set(made.get() + 1.0);
+                    (Vector::from(vec![made.get()]), Work::default())
+                };
+                memo.once(ClientId(3), 7, || sound, make).0.at(0)
+            };
+            assert_eq!([ask(false), ask(true), ask(true)], [1.0, 2.0, 2.0]);
+            assert_eq!(*kept.0.lock().unwrap(), if archived { vec![2.0] } else { vec![] }, "and never archived");
+        }
     }
 }

@@ -103,6 +103,7 @@ impl Simulate<'_> {
             }
         }
         let reference = self.reference(&**method, &*session)?;
+        self.sound()?;
         let promise = built.promise(&**method, Some((&*session, reference.as_ref().and_then(|r| r.x.as_ref()))));
         self.card.promise = promise.map_err(|source| Error::Run {
             label: self.card.label.clone(),
