@@ -184,6 +184,28 @@ fn a_call_with_any_byte_flipped_or_cut_is_answered_and_the_coordinator_goes_on()
 }
 
 #[test]
+fn a_client_has_eight_connections_at_most_and_the_oldest_goes() {
+    let study = study(2);
+    let [busy, other] = [study.enrolled(0), study.enrolled(1)];
+    let ask = |stream: &mut StreamOwned<ClientConnection, TcpStream>| {
+        let sent = stream.write_all(b"GET /v1/sheet HTTP/1.1\r\nhost: study\r\n\r\n").and_then(|()| stream.flush());
+        sent.ok().and_then(|()| status(stream))
+    };
+    let mut honest = raw(&study, Some(&other));
+    assert_eq!(ask(&mut honest), Some(200));
+    let mut all: Vec<_> = (0..12)
+        .map(|_| {
+            let mut stream = raw(&study, Some(&busy));
+            assert_eq!(ask(&mut stream), Some(200));
+            stream
+        })
+        .collect();
+    let served: Vec<bool> = all.iter_mut().map(|stream| ask(stream).is_some()).collect();
+    assert_eq!(served, (0..12).map(|k| k >= 4).collect::<Vec<_>>());
+    assert_eq!(ask(&mut honest), Some(200), "others have theirs");
+}
+
+#[test]
 fn slow_senders_cost_the_others_nothing() {
     let study = study(2);
     let [slow, honest] = [study.enrolled(0), study.enrolled(1)];
