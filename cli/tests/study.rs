@@ -309,11 +309,40 @@ fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_late
     ended(&mut coordinator);
     let text = fs::read_to_string(hall.path("served/summary.json")).expect("it was written");
     let summary: serde_json::Value = serde_json::from_str(&text).expect("it was written");
-    let outcomes: Vec<&serde_json::Value> = summary["runs"].as_array().expect("it has runs").iter().map(|run| &run["outcome"]["kind"]).collect();
+    let outcomes: Vec<&serde_json::Value> =
+        summary["runs"].as_array().expect("it has runs").iter().map(|run| &run["outcome"]["kind"]).collect();
     assert_eq!(outcomes, ["finished", "finished"], "the others go on");
     agents.iter_mut().enumerate().filter(|(k, _)| *k != 1).for_each(|(_, agent)| ended(agent));
     let events = fs::read_to_string(hall.path("served/events.jsonl")).expect("it was written");
     assert!(events.lines().any(|line| line.contains("was revoked")), "{events}");
+}
+
+#[test]
+fn one_who_leaves_a_study_with_a_deadline_is_waited_for_neither_in_this_run_nor_in_the_next() {
+    let fedavg = &STUDY[STUDY.find("[[method]]\nkind = \"fedavg\"").expect("it is there")..];
+    let scafflix = &STUDY[..STUDY.find("[[method]]\nkind       = \"diana\"").expect("it is there")];
+    let again = fedavg.replace("step = 0.1", "step = 0.2");
+    let hall = Hall::new(&format!("{scafflix}{fedavg}\n{again}").replace("rounds    = 25", "rounds    = 200\nquorum    = 0.8"));
+    succeeded(&hall.motet(&["run", "tables/study.toml", "--out", "simulated", "--quiet"]));
+    let (listen, invite) = (format!("127.0.0.1:{}", hall.port), hall.names().join(","));
+    let args = ["serve", "tables/study.toml", "--listen", &listen, "--invite", &invite, "--out", "served", "--deadline", "3600"];
+    let said = fs::File::create(hall.path("said")).expect("it can be written");
+    let mut coordinator = Process(hall.command(&args).stderr(said).spawn().expect("motet starts"));
+    hall.invited("served");
+    let mut agents: Vec<Process> = hall.names().iter().map(|name| hall.join("served", name)).collect();
+    wait_until(|| fs::read_to_string(hall.path("served/rows.jsonl")).unwrap_or_default().contains("\"run\":1"));
+    let sent = Command::new("kill").args(["-INT", &agents[4].0.id().to_string()]).status().expect("kill is there");
+    assert!(sent.success());
+    agents[4].0.wait().expect("it can be waited for");
+    wait_until(|| hall.path("served/summary.json").exists());
+    let (served, simulated) = (hall.losses("served"), hall.losses("simulated"));
+    assert_eq!(served.len(), 3 * 41, "all rounds of all runs were measured");
+    assert_eq!(served[..41], simulated[..41], "a deadline changes nothing while everyone is there");
+    let said = fs::read_to_string(hall.path("said")).expect("it was written");
+    assert!(said.contains(&format!("the run begins without {}", hall.names()[4])), "{said}");
+    assert!(said.contains("waiting for "), "{said}");
+    coordinator.kill();
+    agents.iter_mut().for_each(Process::kill);
 }
 
 #[test]

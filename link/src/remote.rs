@@ -90,15 +90,16 @@ impl Remote {
 
 impl Participants for Remote {
     fn gone(&self) -> Vec<(ClientId, String)> {
+        // Asked before every attempt: who is there is known from here on.
         self.office.desk_now().gone().map(|(client, why)| (ClientId(client), why)).collect()
     }
 
     fn is_away(&self, client: ClientId) -> bool {
-        self.patience.is_some() && !self.office.desk_now().is_there(client.0)
+        self.patience.is_some() && !self.office.desk().is_there(client.0)
     }
 
     fn changes(&self) -> u64 {
-        self.office.desk_now().changes()
+        self.office.desk().changes()
     }
 
     fn wait(&self, changes: u64) -> Result<(), Abort> {
@@ -112,7 +113,7 @@ impl<A: Algorithm> Fleet<A> for Remote {
     }
 
     fn is_there(&self, _: Slot, client: ClientId) -> bool {
-        self.office.desk_now().is_there(client.0)
+        self.office.desk().is_there(client.0)
     }
 
     /// Where the fleet waits for everyone, whoever is away comes back and is heard sooner or later.
