@@ -354,7 +354,9 @@ impl<'a, A: Algorithm> Round<'a, A> {
         let numbers = answered.len() + dropped.len();
         self.attempt.dropped = dropped;
         if !self.is_enough(to, answered.len(), numbers) {
-            return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
+            let (asked, answered) = (to.len(), answered.len());
+            let somebody_is_away = self.fleet.participants().is_some_and(|all| to.ids().iter().any(|&id| all.is_away(id)));
+            return Err(if somebody_is_away { Abort::Away { asked, there: answered } } else { Abort::Quorum { asked, answered } });
         }
         let cohort = to.only(&answered);
         self.attempt.answered = answered;

@@ -312,17 +312,20 @@ fn attempt_round<A: Algorithm>(
         let rules = Rules { quorum: plan.quorum, not_finite: plan.not_finite };
         let mut round = Round::new(algorithm, (slot, plan.seed, rules), &everyone.cohort, fleet, (account, attempt));
         let done = if index == 0 { algorithm.open(server, &mut round) } else { algorithm.round(server, &mut round) };
-        if let Some(participants) = fleet.participants()
-            && (matches!(done, Err(Abort::Away { .. })) || done.is_ok() && attempt.missed_everyone())
-            && let Some(before) = attempt.before.take()
-        {
-            attempt.roll_back(account);
-            *server = before;
-            if participants.wait(changes).is_err() {
-                return Ok(Some(interrupted(index)));
+        if let Some(participants) = fleet.participants() {
+            account.breaches.exclude(participants.gone());
+            let fewer = account.breaches.count_excluded() > already;
+            if is_for_lack_of_clients(&done, fewer, attempt)
+                && let Some(before) = attempt.before.take()
+            {
+                attempt.roll_back(account);
+                *server = before;
+                if participants.wait(changes).is_err() {
+                    return Ok(Some(interrupted(index)));
+                }
+                waited += 1;
+                continue;
             }
-            waited += 1;
-            continue;
         }
         account.attempts += 1;
         // Another attempt may meet fewer losses, and does without those whom this one has excluded.
@@ -356,6 +359,16 @@ fn attempt_round<A: Algorithm>(
         tried += 1;
     }
     Ok(Some(Outcome::Failed { round: index, reason: "no attempts were allowed".into() }))
+}
+
+/// Did an attempt come to nothing because participants are away, or `fewer` are asked since it began?
+fn is_for_lack_of_clients<S>(done: &Result<(), Abort>, fewer: bool, attempt: &Attempt<S>) -> bool {
+    match done {
+        Ok(()) => attempt.missed_everyone(),
+        Err(Abort::Away { .. }) => true,
+        Err(Abort::Quorum { .. } | Abort::Excluded { .. }) => fewer,
+        Err(_) => false,
+    }
 }
 
 fn is_finite(server: &mut impl Wire) -> bool {

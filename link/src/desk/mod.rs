@@ -354,6 +354,11 @@ impl Desk {
         self.seats.iter().filter(|(_, seat)| seat.seen && seat.lease.is_some()).map(|(client, _)| *client)
     }
 
+    /// Whoever has not called yet does not count as there any more: nobody can be at work for a run that has just begun.
+    pub fn expect_nobody_else(&mut self) {
+        self.seats.values_mut().filter(|seat| !seat.seen).for_each(|seat| seat.lease = None);
+    }
+
     /// Refuses a client from now on.
     pub fn revoke(&mut self, client: u32) {
         if let Some(seat) = self.seats.get_mut(&client) {

@@ -126,8 +126,11 @@ impl Elsewhere for Served {
             journal,
             pages: RefCell::default(),
         });
-        let first = self.diary.replace(Some(Rc::clone(&diary))).is_none() && self.start == 1;
-        self.gather(&diary, quorum, first)?;
+        let first_here = self.diary.replace(Some(Rc::clone(&diary))).is_none();
+        self.gather(&diary, quorum, first_here && self.start == 1)?;
+        if !first_here {
+            office.desk().expect_nobody_else();
+        }
         let look = move || {
             diary.keep();
             diary.stop()
