@@ -286,7 +286,10 @@ fn what_does_not_fit_is_said_before_anything_is_sent() {
 
 #[test]
 fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_later() {
-    let hall = Hall::new(&STUDY.replace("rounds    = 25", "rounds    = 4000"));
+    // Scafflix asks all of its cohort, and a quorum of 1 needs everyone: neither may ask for one who was refused.
+    let fedavg = &STUDY[STUDY.find("[[method]]\nkind = \"fedavg\"").expect("it is there")..];
+    let scafflix = &STUDY[..STUDY.find("[[method]]\nkind       = \"diana\"").expect("it is there")];
+    let hall = Hall::new(&format!("{scafflix}{fedavg}").replace("rounds    = 25", "rounds    = 600"));
     let mut coordinator = hall.serve("served", false);
     hall.invited("served");
     let mut agents: Vec<Process> = hall.names().iter().map(|name| hall.join("served", name)).collect();
@@ -299,10 +302,73 @@ fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_late
     let name = &hall.names()[1];
     refused(&hall.motet(&["study", "revoke", "served", "nobody"]), "nobody is called");
     succeeded(&hall.motet(&["study", "revoke", "served", name]));
-    let _coordinator = hall.serve("served", true);
+    let mut coordinator = hall.serve("served", true);
     let refused = agents[1].0.wait().expect("it can be waited for");
     assert_eq!(refused.code(), Some(2), "the agent is told and ends");
     assert!(status().contains(&format!("revoked   {name}")), "{}", status());
+    ended(&mut coordinator);
+    let text = fs::read_to_string(hall.path("served/summary.json")).expect("it was written");
+    let summary: serde_json::Value = serde_json::from_str(&text).expect("it was written");
+    let outcomes: Vec<&serde_json::Value> =
+        summary["runs"].as_array().expect("it has runs").iter().map(|run| &run["outcome"]["kind"]).collect();
+    assert_eq!(outcomes, ["finished", "finished"], "the others go on");
+    agents.iter_mut().enumerate().filter(|(k, _)| *k != 1).for_each(|(_, agent)| ended(agent));
+    let events = fs::read_to_string(hall.path("served/events.jsonl")).expect("it was written");
+    assert!(events.lines().any(|line| line.contains("was revoked")), "{events}");
+}
+
+#[test]
+fn one_who_leaves_a_study_with_a_deadline_is_waited_for_neither_in_this_run_nor_in_the_next() {
+    let fedavg = &STUDY[STUDY.find("[[method]]\nkind = \"fedavg\"").expect("it is there")..];
+    let scafflix = &STUDY[..STUDY.find("[[method]]\nkind       = \"diana\"").expect("it is there")];
+    let again = fedavg.replace("step = 0.1", "step = 0.2");
+    let hall = Hall::new(&format!("{scafflix}{fedavg}\n{again}").replace("rounds    = 25", "rounds    = 200\nquorum    = 0.8"));
+    succeeded(&hall.motet(&["run", "tables/study.toml", "--out", "simulated", "--quiet"]));
+    let (listen, invite) = (format!("127.0.0.1:{}", hall.port), hall.names().join(","));
+    let args = ["serve", "tables/study.toml", "--listen", &listen, "--invite", &invite, "--out", "served", "--deadline", "3600"];
+    let said = fs::File::create(hall.path("said")).expect("it can be written");
+    let mut coordinator = Process(hall.command(&args).stderr(said).spawn().expect("motet starts"));
+    hall.invited("served");
+    let mut agents: Vec<Process> = hall.names().iter().map(|name| hall.join("served", name)).collect();
+    wait_until(|| fs::read_to_string(hall.path("served/rows.jsonl")).unwrap_or_default().contains("\"run\":1"));
+    let sent = Command::new("kill").args(["-INT", &agents[4].0.id().to_string()]).status().expect("kill is there");
+    assert!(sent.success());
+    agents[4].0.wait().expect("it can be waited for");
+    wait_until(|| hall.path("served/summary.json").exists());
+    let (served, simulated) = (hall.losses("served"), hall.losses("simulated"));
+    assert_eq!(served.len(), 3 * 41, "all rounds of all runs were measured");
+    assert_eq!(served[..41], simulated[..41], "a deadline changes nothing while everyone is there");
+    let said = fs::read_to_string(hall.path("said")).expect("it was written");
+    assert!(said.contains(&format!("the run begins without {}", hall.names()[4])), "{said}");
+    assert!(said.contains("waiting for "), "{said}");
+    coordinator.kill();
+    agents.iter_mut().for_each(Process::kill);
+}
+
+#[test]
+fn a_study_that_waits_for_one_says_for_whom_writes_it_down_and_can_be_stopped() {
+    let fedavg = &STUDY[STUDY.find("[[method]]\nkind = \"fedavg\"").expect("it is there")..];
+    let before = &STUDY[..STUDY.find("[[method]]").expect("it is there")];
+    let hall = Hall::new(&format!("{before}{fedavg}").replace("rounds    = 25", "rounds    = 1000000"));
+    let mut coordinator = hall.serve("served", false);
+    hall.invited("served");
+    let mut agents: Vec<Process> = hall.names().iter().map(|name| hall.join("served", name)).collect();
+    let rows = || fs::read_to_string(hall.path("served/rows.jsonl")).unwrap_or_default().lines().count();
+    wait_until(|| rows() > 2);
+    // One says goodbye: without a deadline the round under way waits for it.
+    let sent = Command::new("kill").args(["-INT", &agents[2].0.id().to_string()]).status().expect("kill is there");
+    assert!(sent.success());
+    agents[2].0.wait().expect("it can be waited for");
+    let events = || fs::read_to_string(hall.path("served/events.jsonl")).unwrap_or_default();
+    wait_until(|| events().contains("left, and may come back"));
+    let left = events().lines().find(|line| line.contains("may come back")).expect("it is there").to_owned();
+    let event: serde_json::Value = serde_json::from_str(&left).expect("it is an event");
+    assert!(event["client"] == 2 && event["run"] == 0 && event["round"].as_u64().is_some_and(|round| round > 2), "{left}");
+    succeeded(&hall.motet(&["study", "stop", "served"]));
+    let began = Instant::now();
+    let stopped = coordinator.0.wait().expect("it can be waited for");
+    assert_eq!(stopped.code(), Some(1));
+    assert!(began.elapsed() < Duration::from_secs(20), "a stop is heard while a round waits");
 }
 
 #[test]

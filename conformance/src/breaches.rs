@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Adding, Answer, ClientId, Fleet, Host, LastReplies, Memo, Message, Outcome, Plan, Population, Precision, Probe, Received,
-    Roster, Row, Score, Seed, Slot, Study, Vector, Wave, Wire, sum_by_exchange, whole,
+    Abort, Adding, Answer, ClientId, Fleet, Host, LastReplies, Memo, Message, Outcome, Participants, Plan, Population, Precision, Probe,
+    Received, Roster, Row, Score, Seed, Slot, Study, Vector, Wave, Wire, sum_by_exchange, whole,
 };
 use motet_runtime::{Inline, Memory};
 
@@ -200,6 +200,9 @@ impl<A: Study, F: Fleet<A>> Fleet<A> for Tampered<F, A::Reply> {
     }
     fn is_steady(&self) -> bool {
         self.inner.is_steady()
+    }
+    fn participants(&self) -> Option<&dyn Participants> {
+        self.inner.participants()
     }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         let mut all = vec![];

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Addend, Adding, Algorithm, Answer, Asks, ClientId, Deployment, Fleet, LastReplies, Misfit, ModelShape, Plan, Probe,
-    ProbeRequest, Received, ReplyError, Rhythm, Roster, Round, Score, Seed, Site, Slot, Study, Vector, Wave, Work, message, train,
+    Abort, Addend, Adding, Algorithm, Answer, Asks, ClientId, Deployment, Fleet, LastReplies, Misfit, ModelShape, Participants, Plan,
+    Probe, ProbeRequest, Received, ReplyError, Rhythm, Roster, Round, Score, Seed, Site, Slot, Study, Vector, Wave, Work, message, train,
 };
 
 message! {
@@ -67,6 +67,24 @@ pub struct Witness {
 const SLOT: Slot = Slot { round: 3, attempt: 1, exchange: 2 };
 const CLIENTS: [ClientId; 3] = [ClientId(4), ClientId(2), ClientId(9)];
 
+/// How often somebody has come, as a witness says.
+const CHANGES: u64 = 11;
+
+impl Participants for Witness {
+    fn gone(&self) -> Vec<(ClientId, String)> {
+        vec![]
+    }
+    fn is_away(&self, _: ClientId) -> bool {
+        false
+    }
+    fn changes(&self) -> u64 {
+        CHANGES
+    }
+    fn wait(&self, _: u64) -> Result<(), Abort> {
+        Ok(())
+    }
+}
+
 impl Fleet<Knocking> for Witness {
     fn roster(&self) -> Roster {
         Roster::Listed(Arc::new(CLIENTS))
@@ -76,6 +94,9 @@ impl Fleet<Knocking> for Witness {
     }
     fn is_steady(&self) -> bool {
         false
+    }
+    fn participants(&self) -> Option<&dyn Participants> {
+        Some(self)
     }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, Knock>, each: &mut dyn FnMut(ClientId, Received<Knocked>)) -> Result<(), Abort> {
         self.told.borrow_mut().push(format!("exchange {slot:?} {:?}", wave.to));
@@ -111,6 +132,7 @@ pub fn forwards_everything<F: Fleet<Knocking>>(wrap: impl FnOnce(Witness) -> F) 
     expect("roster", fleet.roster() == witness.roster())?;
     expect("is_there", fleet.is_there(SLOT, CLIENTS[0]) && !fleet.is_there(SLOT, CLIENTS[1]))?;
     expect("is_steady", !fleet.is_steady())?;
+    expect("participants", fleet.participants().is_some_and(|participants| participants.changes() == CHANGES))?;
     let (heard, mut came) = (LastReplies::default(), vec![]);
     let wave = Wave { to: &CLIENTS, asks: Asks::Same(&Knock {}), heard: &heard };
     let mut each = |id: ClientId, received: Received<Knocked>| came.push((id, received.map(|answer| answer.reply.by)));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Adding, Answer, ClientId, Fleet, Host, LastReplies, Outcome, Plan, Probe, Received, Roster, Score, Seed, Silence, Slot, Study,
-    Wave, Wire, sum_by_exchange,
+    Abort, Adding, Answer, ClientId, Fleet, Host, LastReplies, Outcome, Participants, Plan, Probe, Received, Roster, Score, Seed, Silence,
+    Slot, Study, Wave, Wire, sum_by_exchange,
 };
 use motet_runtime::{Bytes, Frozen, Inline, Lossy, Memory, Pool, Threads};
 
@@ -80,6 +80,10 @@ impl<A: Study> Fleet<A> for Stutter<A> {
 
     fn is_steady(&self) -> bool {
         true
+    }
+
+    fn participants(&self) -> Option<&dyn Participants> {
+        None
     }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {

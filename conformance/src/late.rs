@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Plan, Probe, Received, Roster, Score, Seed, Slot, Study, Wave,
-    sum_by_exchange,
+    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Participants, Plan, Probe, Received, Roster, Score, Seed, Slot, Study,
+    Wave, sum_by_exchange,
 };
 use motet_runtime::{Lossy, Memory};
 
@@ -56,6 +56,10 @@ impl<A: Study> Fleet<A> for Echoing<A> {
 
     fn is_steady(&self) -> bool {
         true
+    }
+
+    fn participants(&self) -> Option<&dyn Participants> {
+        None
     }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {

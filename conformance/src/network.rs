@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use motet_core::{
-    Abort, Adding, AfterRound, Checkpointer, ClientId, Fleet, LastReplies, Message, Outcome, Probe, Purpose, Received, Roster, Row,
-    RunState, Score, Seed, Slot, StoreError, Study, TrainError, Vector, Wave, Wire, sum_by_exchange, train_from, whole,
+    Abort, Adding, AfterRound, Checkpointer, ClientId, Fleet, LastReplies, Message, Outcome, Participants, Probe, Purpose, Received,
+    Roster, Row, RunState, Score, Seed, Slot, StoreError, Study, TrainError, Vector, Wave, Wire, sum_by_exchange, train_from, whole,
 };
 use motet_link::{
     self as link, Agent, Consent, Desk, Digest, FolderKeep, FolderSpool, HostWork, Keep, Limits, Mark, Next, Office, Remote, Response,
@@ -219,6 +219,9 @@ impl<A: Study> Fleet<A> for Mortal {
     }
     fn is_steady(&self) -> bool {
         Fleet::<A>::is_steady(&self.inner)
+    }
+    fn participants(&self) -> Option<&dyn Participants> {
+        Fleet::<A>::participants(&self.inner)
     }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         match &mut self.left {

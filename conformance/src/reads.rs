@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use motet_core::{Abort, Adding, ClientId, Fleet, LastReplies, Outcome, Probe, Received, Roster, Score, Seed, Slot, Study, Wave, Wire};
+use motet_core::{
+    Abort, Adding, ClientId, Fleet, LastReplies, Outcome, Participants, Probe, Received, Roster, Score, Seed, Slot, Study, Wave, Wire,
+};
 use motet_methods::Method;
 
 use crate::trial::Traces;
@@ -46,6 +48,9 @@ impl<A: Study, F: Fleet<A>> Fleet<A> for SumsOnly<F> {
     }
     fn is_steady(&self) -> bool {
         self.inner.is_steady()
+    }
+    fn participants(&self) -> Option<&dyn Participants> {
+        self.inner.participants()
     }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         let mut seen = None;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Adding, ClientId, Fleet, LastReplies, Message, Misfit, Outcome, Partial, Probe, Received, ReplyError, Roster, Score, Seed, Sent,
-    Slot, Study, Traffic, Wave, Wire,
+    Abort, Adding, ClientId, Fleet, LastReplies, Message, Misfit, Outcome, Partial, Participants, Probe, Received, ReplyError, Roster,
+    Score, Seed, Sent, Slot, Study, Traffic, Wave, Wire,
 };
 
 use crate::{Check, Trial};
@@ -49,6 +49,9 @@ impl<A: Study, F: Fleet<A>> Fleet<A> for Reduced<F> {
     }
     fn is_steady(&self) -> bool {
         self.inner.is_steady()
+    }
+    fn participants(&self) -> Option<&dyn Participants> {
+        self.inner.participants()
     }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.inner.exchange(slot, wave, each)

@@ -13,6 +13,17 @@ pub enum Abort {
         /// How many answered.
         answered: usize,
     },
+    /// Too few were there to be asked; the round is tried again when somebody has come or gone, however often.
+    #[error("{there} of {asked} clients are there")]
+    Away {
+        /// How many are needed, with those who could be missing.
+        asked: usize,
+        /// How many are there.
+        there: usize,
+    },
+    /// Whoever watches has asked for a stop while the clients were waited for.
+    #[error("the run was stopped")]
+    Interrupted,
     /// A reply holds NaN or infinity.
     #[error("client {client} sent a number that is not finite")]
     NotFinite {
@@ -28,11 +39,11 @@ pub enum Abort {
         reason: String,
     },
     /// A client that the method cannot do without is no longer asked.
-    #[error("client {client} is needed but was excluded, because it broke the protocol too often; its last breach: {reason}")]
+    #[error("client {client} is needed but is no longer asked: {reason}")]
     Excluded {
         /// The client concerned.
         client: u32,
-        /// How it last broke the protocol.
+        /// How it last broke the protocol, or why it has gone for good.
         reason: String,
     },
     /// Client state is lost.

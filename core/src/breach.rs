@@ -1,4 +1,4 @@
-//! Who broke the protocol, how often, and who is no longer asked for it.
+//! Who broke the protocol, how often, and who is no longer asked for it or has gone for good.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ wire! {
     struct Offender {
         client: u32,
         count: u32,
-        /// How the last one was broken.
+        /// How the protocol was last broken, or why the client has gone.
         reason: String,
     }
 }
@@ -43,7 +43,21 @@ impl Breaches {
         }
     }
 
-    /// Is this client no longer asked? Then how it last broke the protocol.
+    /// Nobody asks these any more, who have gone for good: why. Whoever is excluded already stays so for the first reason.
+    pub(crate) fn exclude(&mut self, gone: Vec<(ClientId, String)>) {
+        for (id, reason) in gone {
+            if self.excluded(id).is_some() {
+                continue;
+            }
+            let offender = Offender { client: id.0, count: TOLERATED, reason };
+            match self.offenders.binary_search_by_key(&id.0, |offender| offender.client) {
+                Ok(at) => self.offenders[at] = offender,
+                Err(at) => self.offenders.insert(at, offender),
+            }
+        }
+    }
+
+    /// Is this client no longer asked? Then how it last broke the protocol, or why it has gone.
     pub(crate) fn excluded(&self, ClientId(client): ClientId) -> Option<&str> {
         let at = self.offenders.binary_search_by_key(&client, |offender| offender.client).ok()?;
         Some(&self.offenders[at]).filter(|offender| offender.count >= TOLERATED).map(|offender| &*offender.reason)
@@ -96,5 +110,18 @@ mod tests {
         assert_eq!(breaches.without(&[3, 4, 5].map(ClientId)).as_ref(), [3, 4].map(ClientId));
         assert_eq!(breaches.take_events().len(), 4);
         assert!(breaches.take_events().is_empty() && breaches.excluded(ClientId(5)).is_some());
+    }
+
+    #[test]
+    fn who_has_gone_for_good_is_excluded_without_a_breach() {
+        let mut breaches = Breaches::default();
+        breaches.add(1, ClientId(3), "a breach".into());
+        breaches.take_events();
+        for _ in 0..2 {
+            breaches.exclude(vec![(ClientId(3), "it was revoked".into()), (ClientId(1), "it was revoked".into())]);
+            assert_eq!(breaches.all_excluded(), [1, 3].map(ClientId));
+            assert_eq!(breaches.excluded(ClientId(3)), Some("it was revoked"));
+        }
+        assert!(breaches.take_events().is_empty(), "nobody broke the protocol");
     }
 }

@@ -165,10 +165,16 @@ fn insist<A: Algorithm>(
         if missing.is_empty() {
             return Ok(());
         }
+        if let Some(participants) = fleet.participants() {
+            desk.breaches.exclude(participants.gone());
+        }
         // Whoever is excluded is not asked again; the next attempt does without.
         let excluded = missing.iter().find_map(|&k| desk.breaches.excluded(wave.to[k]).map(|reason| (wave.to[k].0, reason)));
         if let Some((client, reason)) = excluded {
             return Err(Abort::Excluded { client, reason: reason.to_owned() });
+        }
+        if fleet.participants().is_some_and(|participants| missing.iter().any(|&k| participants.is_away(wave.to[k]))) {
+            return Err(Abort::Away { asked: wave.to.len(), there: wave.to.len() - missing.len() });
         }
     }
     Err(Abort::Quorum { asked: wave.to.len(), answered: wave.to.len() - missing.len() })

@@ -8,6 +8,7 @@ use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
 use crate::fit::{Misfit, ModelShape, ReplyError};
 use crate::message::{Reader, Wire, WireError, wire};
+use crate::participants::Participants;
 use crate::scattered::Scattered;
 use crate::seed::Slot;
 use crate::site::Work;
@@ -25,6 +26,9 @@ pub trait Fleet<A: Algorithm> {
 
     /// Is everyone there in every round, and heard sooner or later?
     fn is_steady(&self) -> bool;
+
+    /// The clients, where they come and go in their own time; none where who is there depends on the round alone.
+    fn participants(&self) -> Option<&dyn Participants>;
 
     /// Carries a wave of asks; hands the answers to `each` in the order asked, skipping the silent. What a client sent
     /// and nobody can read is handed over as the error that it is.

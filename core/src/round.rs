@@ -1,6 +1,7 @@
 //! One round as the server code sees it.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use crate::abort::Abort;
 use crate::algorithm::{Algorithm, ClientId};
@@ -66,6 +67,8 @@ pub(crate) struct Attempt<S> {
     dropped: Vec<ClientId>,
     /// What each client's part in a sum is multiplied by.
     weights: Vec<[f64; 2]>,
+    /// Was somebody not drawn or not asked because of not being there?
+    missed: Cell<bool>,
 }
 
 impl<S> Attempt<S> {
@@ -79,6 +82,7 @@ impl<S> Attempt<S> {
             answered: vec![],
             dropped: vec![],
             weights: vec![],
+            missed: Cell::new(false),
         }
     }
 
@@ -89,6 +93,7 @@ impl<S> Attempt<S> {
         self.excluded.clone_from(&account.excluded);
         self.undo.clear();
         self.dropped.clear();
+        self.missed.set(false);
     }
 
     /// Makes a failed attempt not have happened, but for the ledger and the breaches.
@@ -96,6 +101,11 @@ impl<S> Attempt<S> {
         for (client, slot) in self.undo.drain(..).rev() {
             account.heard.set(client, slot);
         }
+    }
+
+    /// Was nobody heard, though somebody was wanted who was not there?
+    pub(crate) fn missed_everyone(&self) -> bool {
+        self.missed.get() && self.undo.is_empty()
     }
 
     /// Where the replies of the next exchange arrive, and what was heard before.
@@ -166,7 +176,7 @@ impl<'a, A: Algorithm> Round<'a, A> {
         &mut self.rng
     }
 
-    /// Every client of the roster that is not excluded for breaches.
+    /// Every client of the roster that is not excluded for breaches, and has not gone for good.
     pub fn everyone(&self) -> Cohort {
         self.everyone.clone()
     }
@@ -179,7 +189,8 @@ impl<'a, A: Algorithm> Round<'a, A> {
     /// Some of these clients, by the round's dice; of a population without end, some of its clients.
     pub fn sample_from(&mut self, everyone: &Cohort, how: &Sampling) -> Cohort {
         let (seed, slot, fleet, breaches) = (self.seed, self.slot, &*self.fleet, &self.account.breaches);
-        let there = |id: ClientId| fleet.is_there(slot, id);
+        let missed = &self.attempt.missed;
+        let there = |id: ClientId| noting(missed, fleet.is_there(slot, id));
         let may = |id: ClientId| breaches.excluded(id).is_none();
         let (roster, rng) = (&fleet.roster(), &mut self.rng);
         how.draw(Draw { roster, everyone, seed, round: slot.round, there: &there, may: &may, rng })
@@ -193,7 +204,7 @@ impl<'a, A: Algorithm> Round<'a, A> {
 
     /// Those of a cohort who are there in this attempt at the round.
     pub fn present(&self, cohort: &Cohort) -> Cohort {
-        cohort.filter(|id| self.fleet.is_there(self.slot, id))
+        cohort.filter(|id| noting(&self.attempt.missed, self.fleet.is_there(self.slot, id)))
     }
 
     /// Is every client there in every round? Otherwise what a client must hear it hears while it is there: the next round may be
@@ -256,9 +267,27 @@ impl<'a, A: Algorithm> Round<'a, A> {
         self.attempt.notes.add(name, value);
     }
 
-    /// Those of a cohort who are still asked. A cohort that needs all of its clients, or has no others, cannot do without
-    /// the excluded.
+    /// Those of a cohort who are asked. Nobody is while too few of them are there who come and go in their own time.
     fn admitted<'c>(&self, to: &'c Cohort) -> Result<Cow<'c, Cohort>, Abort> {
+        let to = self.still_asked(to)?;
+        let Some(participants) = self.fleet.participants() else { return Ok(to) };
+        let there = to.ids().iter().filter(|&&id| !participants.is_away(id)).count();
+        let nobody = to.is_empty() && self.attempt.missed.get();
+        if nobody || there < to.len() && !self.is_enough(&to, there, there) {
+            return Err(Abort::Away { asked: to.len().max(1), there });
+        }
+        Ok(to)
+    }
+
+    /// Would so many answers be enough, of which so many are numbers?
+    fn is_enough(&self, to: &Cohort, answered: usize, numbers: usize) -> bool {
+        let lacking = to.required && answered < to.len();
+        !(lacking || answered == 0 && !to.is_empty() || (numbers as f64) < self.rules.quorum * to.len() as f64)
+    }
+
+    /// Those of a cohort who are still asked at all. A cohort that needs all of its clients, or has no others, cannot do without
+    /// the excluded.
+    fn still_asked<'c>(&self, to: &'c Cohort) -> Result<Cow<'c, Cohort>, Abort> {
         if self.account.breaches.count_excluded() == 0 {
             return Ok(Cow::Borrowed(to));
         }
@@ -322,14 +351,23 @@ impl<'a, A: Algorithm> Round<'a, A> {
             let was = self.account.heard.set(id, Some(slot));
             self.attempt.undo.push((id, was));
         }
-        let numbers = (answered.len() + dropped.len()) as f64;
+        let numbers = answered.len() + dropped.len();
         self.attempt.dropped = dropped;
-        let lacking = to.required && answered.len() < to.len();
-        if lacking || answered.is_empty() && !to.is_empty() || numbers < self.rules.quorum * to.len() as f64 {
-            return Err(Abort::Quorum { asked: to.len(), answered: answered.len() });
+        if !self.is_enough(to, answered.len(), numbers) {
+            let (asked, answered) = (to.len(), answered.len());
+            let somebody_is_away = self.fleet.participants().is_some_and(|all| to.ids().iter().any(|&id| all.is_away(id)));
+            return Err(if somebody_is_away { Abort::Away { asked, there: answered } } else { Abort::Quorum { asked, answered } });
         }
         let cohort = to.only(&answered);
         self.attempt.answered = answered;
         Ok(cohort)
     }
+}
+
+/// Passes on whether somebody is there, and notes who is not.
+fn noting(missed: &Cell<bool>, there: bool) -> bool {
+    if !there {
+        missed.set(true);
+    }
+    there
 }

@@ -160,7 +160,7 @@ pub struct Trained<A: Algorithm> {
     pub heard: LastReplies,
     /// What was spent.
     pub ledger: Ledger,
-    /// Clients who broke the protocol too often: they are neither asked nor measured any more.
+    /// Clients who broke the protocol too often or have gone for good: they are neither asked nor measured any more.
     pub excluded: Vec<ClientId>,
     /// Rounds completed.
     pub rounds: u64,
@@ -206,8 +206,10 @@ pub fn train_from<A: Study>(
         }
         let last = index == plan.rounds || algorithm.done(&now.server);
         if plan.rhythm.due(index, last) {
-            let mut row =
-                measure(algorithm, plan, index, &probed, fleet, &mut now).map_err(|source| TrainError::Probe { round: index, source })?;
+            let Some(mut row) = measure(algorithm, plan, index, &probed, fleet, &mut now)? else {
+                outcome = interrupted(index);
+                break;
+            };
             let account = &mut now.account;
             row.notes = account.notes.to_metrics();
             row.excluded = std::mem::take(&mut account.excluded);
@@ -231,10 +233,13 @@ pub fn train_from<A: Study>(
         if plan.pick {
             let (round, look) = (now.next, ProbeRequest { pick: true, gradient: false, ..plan.look });
             let plan = Plan { look, reference: None, ..plan.clone() };
-            let mut row =
-                measure(algorithm, &plan, round, &probed, fleet, &mut now).map_err(|source| TrainError::Probe { round, source })?;
-            row.breaches = now.account.breaches.take_events();
-            sink.row(&row).map_err(|source| TrainError::Sink { round, source })?;
+            match measure(algorithm, &plan, round, &probed, fleet, &mut now)? {
+                Some(mut row) => {
+                    row.breaches = now.account.breaches.take_events();
+                    sink.row(&row).map_err(|source| TrainError::Sink { round, source })?;
+                }
+                None => outcome = interrupted(round),
+            }
         }
         checkpointer.end(&now).map_err(|source| TrainError::Keep { round: now.next.saturating_sub(1), source })?;
     }
@@ -272,7 +277,13 @@ fn verdict(plan: &Plan, row: &Row) -> Option<Outcome> {
     Some(Outcome::Stopped { rule: format!("{} reached {:e}", rule.metric, rule.value) })
 }
 
-/// Tries a round until it happens whole; `Some` if the run ends here.
+/// How a run ends that was stopped within a round.
+fn interrupted(within: u64) -> Outcome {
+    Outcome::Interrupted { round: within.saturating_sub(1) }
+}
+
+/// Tries a round until it happens whole; `Some` if the run ends here. Attempts that too few were there for do not count: they are as
+/// good as waiting, but have dice of their own.
 fn attempt_round<A: Algorithm>(
     algorithm: &A,
     plan: &Plan,
@@ -282,9 +293,13 @@ fn attempt_round<A: Algorithm>(
     now: &mut RunState<A>,
     attempt: &mut Attempt<A::Server>,
 ) -> Result<Option<Outcome>, TrainError> {
-    for tried in 0..plan.attempts {
+    let (mut tried, mut waited) = (0, 0);
+    while tried < plan.attempts {
         let RunState { server, account, .. } = &mut *now;
-        account.attempts += 1;
+        let changes = fleet.participants().map_or(0, |participants| participants.changes());
+        if let Some(participants) = fleet.participants() {
+            account.breaches.exclude(participants.gone());
+        }
         everyone.renew(&account.breaches);
         if let Some(nobody) = everyone.gone(&account.breaches) {
             return Ok(Some(Outcome::Failed { round: index, reason: nobody.to_string() }));
@@ -293,10 +308,26 @@ fn attempt_round<A: Algorithm>(
         // What was is kept until the method has decided: if the round fails, only the ledger and the breaches remember it, since
         // the bits were spent.
         attempt.begin(server.clone(), account);
-        let slot = Slot { round: index, attempt: tried, exchange: 0 };
+        let slot = Slot { round: index, attempt: tried + waited, exchange: 0 };
         let rules = Rules { quorum: plan.quorum, not_finite: plan.not_finite };
         let mut round = Round::new(algorithm, (slot, plan.seed, rules), &everyone.cohort, fleet, (account, attempt));
         let done = if index == 0 { algorithm.open(server, &mut round) } else { algorithm.round(server, &mut round) };
+        if let Some(participants) = fleet.participants() {
+            account.breaches.exclude(participants.gone());
+            let fewer = account.breaches.count_excluded() > already;
+            if is_for_lack_of_clients(&done, fewer, attempt)
+                && let Some(before) = attempt.before.take()
+            {
+                attempt.roll_back(account);
+                *server = before;
+                if participants.wait(changes).is_err() {
+                    return Ok(Some(interrupted(index)));
+                }
+                waited += 1;
+                continue;
+            }
+        }
+        account.attempts += 1;
         // Another attempt may meet fewer losses, and does without those whom this one has excluded.
         let excluded = account.breaches.count_excluded() > already;
         let hope = matches!(done, Err(Abort::Quorum { .. })) || excluded && matches!(done, Err(Abort::Excluded { .. }));
@@ -313,6 +344,7 @@ fn attempt_round<A: Algorithm>(
                 return Ok(None);
             }
             Ok(()) => Outcome::Diverged { round: index, client: None },
+            Err(Abort::Interrupted) => interrupted(index),
             Err(Abort::NotFinite { client }) => Outcome::Diverged { round: index, client: Some(client) },
             // Not the method's failure but the machine's: the run can go on from what was kept.
             Err(Abort::Store(source)) => return Err(TrainError::Store { round: index, source }),
@@ -324,8 +356,19 @@ fn attempt_round<A: Algorithm>(
         if !again {
             return Ok(Some(end));
         }
+        tried += 1;
     }
     Ok(Some(Outcome::Failed { round: index, reason: "no attempts were allowed".into() }))
+}
+
+/// Did an attempt come to nothing because participants are away, or `fewer` are asked since it began?
+fn is_for_lack_of_clients<S>(done: &Result<(), Abort>, fewer: bool, attempt: &Attempt<S>) -> bool {
+    match done {
+        Ok(()) => attempt.missed_everyone(),
+        Err(Abort::Away { .. }) => true,
+        Err(Abort::Quorum { .. } | Abort::Excluded { .. }) => fewer,
+        Err(_) => false,
+    }
 }
 
 fn is_finite(server: &mut impl Wire) -> bool {
@@ -334,7 +377,22 @@ fn is_finite(server: &mut impl Wire) -> bool {
     finite
 }
 
+/// A row; none if whoever watches asked for a stop meanwhile.
 fn measure<A: Study>(
+    algorithm: &A,
+    plan: &Plan,
+    round: u64,
+    to: &[ClientId],
+    fleet: &mut dyn Fleet<A>,
+    now: &mut RunState<A>,
+) -> Result<Option<Row>, TrainError> {
+    match row(algorithm, plan, round, to, fleet, now) {
+        Err(Abort::Interrupted) => Ok(None),
+        row => row.map(Some).map_err(|source| TrainError::Probe { round, source }),
+    }
+}
+
+fn row<A: Study>(
     algorithm: &A,
     plan: &Plan,
     round: u64,

@@ -78,8 +78,8 @@ pub enum Ended {
         /// Where it was.
         known: u32,
     },
-    /// A later agent with the same certificate is at work.
-    #[error("another agent with the same certificate is at work")]
+    /// A later agent with the same certificate has called: another one is at work, or this one's folder is an older copy.
+    #[error("another agent with this certificate is at work, or this folder is an older copy of that agent's")]
     Displaced,
     /// The coordinator will not have this client.
     #[error("the coordinator refuses this client: {0}")]
@@ -167,6 +167,11 @@ impl<W: Work> Agent<W> {
             State::Telling { task, .. } => Request::Lost { task: *task },
         };
         Call { protocol: PROTOCOL, run: self.run, session: self.mark.session, request }
+    }
+
+    /// What to call with before it leaves, so that nobody waits for it in vain. Its task is there when it comes back.
+    pub fn farewell(&self, reason: &str) -> Call {
+        Call { protocol: PROTOCOL, run: self.run, session: self.mark.session, request: Request::Bye { reason: reason.into() } }
     }
 
     /// Takes in a response, and works on a task if it brings one. One that does not belong to what it said last is left alone.

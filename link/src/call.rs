@@ -53,8 +53,6 @@ wire! {
         pub length: u64,
         /// Longer replies are refused.
         pub longest_reply: u64,
-        /// Milliseconds until nobody waits for the reply any more; none if there is no deadline.
-        pub milliseconds_left: Option<u64>,
     }
 }
 
@@ -191,7 +189,6 @@ mod tests {
             body: Digest::of(b""),
             length: 3,
             longest_reply: 9,
-            milliseconds_left: None,
         };
         let joined = |(head, last): (Vec<u8>, Payload)| [&head[..], &last.as_bytes()].concat();
         for whole in [None, Some(Payload::default()), Some(last.clone())] {

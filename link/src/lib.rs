@@ -53,13 +53,14 @@ mod remote;
 mod service;
 mod sheet;
 mod spool;
+mod vigil;
 mod work;
 
 pub use agent::{Agent, Ended, Mark, Next, Outcome, Work};
 pub use call::{Call, PROTOCOL, Request, Response, Session, TaskHead, TaskNumber};
 pub use desk::{Ask, Desk, Progress, Tally};
 pub use digest::{Digest, NoDigest};
-pub use event::Event;
+pub use event::{Event, Noted};
 pub use http::{Complaint, Line, LineError, Server, Traffic, random};
 pub use invitation::{Invitation, InvitationError, Token};
 pub use limits::Limits;

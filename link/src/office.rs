@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use motet_core::{Abort, ClientId, LastReplies, ReplyError, Slot, StoreError, whole};
 use motet_runtime::KEPT;
@@ -11,19 +11,35 @@ use motet_runtime::KEPT;
 use crate::call::{Call, Response, TaskNumber};
 use crate::desk::{Ask, Desk, Progress};
 use crate::digest::bytes_of;
+use crate::event::Noted;
 use crate::spool::Reply;
+use crate::vigil::{NAP, Vigil};
 
 /// A desk that several threads share, with a clock and a signal.
 pub struct Office {
     desk: Mutex<Desk>,
     bell: Condvar,
     began: Instant,
+    /// The same moment by the clock on the wall.
+    began_at: SystemTime,
     /// What was heard of everyone when each of the checkpoints was made that are kept, oldest first.
     kept: Mutex<VecDeque<LastReplies>>,
     /// Told whenever a client has a new task, or everyone has when the run is over.
     on_task: Box<dyn Fn(Option<u32>) + Send + Sync>,
     /// Where nobody calls: carries letters to and fro while the fleet waits.
     courier: Option<Box<Courier>>,
+}
+
+/// How long a round that too few are there for waits before it is tried again.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// What became of a task that was waited for.
+pub(crate) enum Waited {
+    Answered(Reply),
+    /// The client stays silent.
+    Silent,
+    /// The client no longer has the version that was named.
+    Lost,
 }
 
 /// Takes letters of clients with open tasks, and brings what was answered; comes back after a while also with nothing.
@@ -46,6 +62,7 @@ impl Office {
             desk: Mutex::new(desk),
             bell: Condvar::new(),
             began: Instant::now(),
+            began_at: SystemTime::now(),
             kept: Mutex::default(),
             on_task: Box::new(|_| {}),
             courier: None,
@@ -54,7 +71,7 @@ impl Office {
 
     /// A client's open task as bytes, for an agent that is [called upon](crate::Agent::called_upon); nothing if there is none.
     pub fn letter(&self, client: u32) -> Option<Vec<u8>> {
-        let response = self.desk().poll(client, self.began.elapsed());
+        let response = self.desk().poll(client);
         matches!(response, Response::Task { .. }).then(|| bytes_of(&response))
     }
 
@@ -77,6 +94,7 @@ impl Office {
         let until = Instant::now() + patience;
         let mut desk = self.desk();
         loop {
+            desk.expire(self.began.elapsed());
             let seen = desk.seen().count();
             let left = until.saturating_duration_since(Instant::now());
             if seen >= clients || left.is_zero() {
@@ -98,6 +116,18 @@ impl Office {
     pub fn revoke(&self, client: u32) {
         self.desk().revoke(client);
         self.bell.notify_all();
+    }
+
+    /// The desk as it is now: leases whose time is over have ended.
+    pub(crate) fn desk_now(&self) -> MutexGuard<'_, Desk> {
+        let mut desk = self.desk();
+        desk.expire(self.began.elapsed());
+        desk
+    }
+
+    /// What happened since this was last asked, and when.
+    pub fn events(&self) -> Vec<(SystemTime, Noted)> {
+        self.desk_now().events().into_iter().map(|noted| (self.began_at + noted.at, noted)).collect()
     }
 
     /// The desk itself, for as long as the guard lives.
@@ -122,11 +152,7 @@ impl Office {
 
     /// Opens a task and tells its client.
     pub fn post(&self, client: u32, ask: Ask) -> io::Result<TaskNumber> {
-        let number = {
-            let mut desk = self.desk();
-            desk.expire(self.began.elapsed());
-            desk.ask(client, ask)?
-        };
+        let number = self.desk_now().ask(client, ask)?;
         (self.on_task)(Some(client));
         Ok(number)
     }
@@ -137,24 +163,32 @@ impl Office {
         self.post(client.0, ask).map_err(|e| spool_failed(client, &e))
     }
 
-    /// Waits for the reply to a task. None if the client stays silent.
-    pub(crate) fn wait(self: &Arc<Self>, client: ClientId, task: TaskNumber) -> Result<Option<Reply>, Abort> {
+    /// Waits for the reply to a task. Who is away stays silent, where there is a deadline.
+    pub(crate) fn wait(self: &Arc<Self>, client: ClientId, task: TaskNumber, vigil: &Vigil) -> Result<Waited, Abort> {
         let mut desk = self.desk();
         loop {
             desk.expire(self.began.elapsed());
             match desk.progress(client.0, task) {
-                Progress::Answered => return desk.take(client.0, task).map_err(|e| spool_failed(client, &e)),
-                Progress::Closed => return Ok(None),
-                Progress::Declined(_) => {
-                    desk.close(client.0, task);
-                    return Ok(None);
+                Progress::Answered => {
+                    let reply = desk.take(client.0, task).map_err(|e| spool_failed(client, &e))?;
+                    return Ok(reply.map_or(Waited::Silent, Waited::Answered));
                 }
-                Progress::Lost => {
-                    let reason =
-                        "the client no longer has the version of its state that the run needs; was its folder, or the context of its node, lost?".to_owned();
-                    return Err(StoreError { client: client.0, reason }.into());
+                Progress::Lost => return Ok(Waited::Lost),
+                Progress::Closed | Progress::Declined(_) => {
+                    desk.close(client.0, task);
+                    return Ok(Waited::Silent);
+                }
+                Progress::Waiting if desk.has_deadline(client.0) && !desk.is_there(client.0) => {
+                    desk.close(client.0, task);
+                    return Ok(Waited::Silent);
                 }
                 Progress::Waiting => {}
+            }
+            if vigil.is_due() {
+                drop(desk);
+                vigil.keep()?;
+                desk = self.desk();
+                continue;
             }
             if let Some(courier) = &self.courier {
                 drop(desk);
@@ -163,8 +197,21 @@ impl Office {
                 continue;
             }
             // Deadlines are looked at even if nobody calls.
-            desk = self.bell.wait_timeout(desk, Duration::from_millis(50)).unwrap_or_else(PoisonError::into_inner).0;
+            desk = self.bell.wait_timeout(desk, NAP).unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// Waits a moment, or until somebody has come or has gone for good since there were so many changes.
+    pub(crate) fn wait_for_change(&self, changes: u64, vigil: &Vigil) -> Result<(), Abort> {
+        let until = Instant::now() + MOMENT;
+        let mut desk = self.desk();
+        while desk.changes() == changes && Instant::now() < until {
+            drop(desk);
+            vigil.keep()?;
+            desk = self.bell.wait_timeout(self.desk(), NAP).unwrap_or_else(PoisonError::into_inner).0;
+            desk.expire(self.began.elapsed());
+        }
+        Ok(())
     }
 }
 

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use motet_core::{
-    Abort, Adding, Algorithm, Asks, ClientId, Fleet, LastReplies, ModelShape, Probe, Received, Roster, Score, Slot, Vector, Wave,
-    sum_by_exchange,
+    Abort, Adding, Algorithm, Asks, ClientId, Fleet, LastReplies, ModelShape, Participants, Probe, Received, Roster, Score, Slot,
+    StoreError, Vector, Wave, sum_by_exchange,
 };
 
+use crate::call::TaskNumber;
 use crate::desk::Ask;
-use crate::office::{Office, spool_failed};
+use crate::office::{Office, Waited, spool_failed};
 use crate::payload::Body;
 use crate::spool::Reply;
+use crate::vigil::Vigil;
 use crate::work::ProbeAsk;
 
 /// Clients behind an [`Office`]: asks become tasks, and replies are handed over in the order asked as they become due.
@@ -21,33 +23,87 @@ pub struct Remote {
     clients: u32,
     longest_reply: u64,
     patience: Option<Duration>,
+    /// What clients are called, where they have names.
+    names: Vec<String>,
+    vigil: Vigil,
 }
 
 impl Remote {
-    /// Clients 0..n, with models of this shape. Who has not answered after `patience` is silent; without it the fleet waits.
+    /// Clients 0..n, with models of this shape. Who has not answered after `patience` is silent, and so is at once who is not there;
+    /// without it the fleet waits.
     pub fn new(office: Arc<Office>, clients: u32, model: ModelShape, patience: Option<Duration>) -> Self {
         let longest_reply = office.desk().limits().longest_reply(model);
-        Self { office, clients, longest_reply, patience }
+        Self { office, clients, longest_reply, patience, names: vec![], vigil: Vigil::new(Box::new(|| false)) }
     }
 
-    /// Asks everyone, then waits for one after the other.
+    /// The same, with names for clients, and with somebody who looks up every 50 ms or so while the fleet waits and says whether to stop.
+    #[must_use]
+    pub fn watched(self, names: Vec<String>, look: Box<dyn Fn() -> bool>) -> Self {
+        Self { names, vigil: Vigil::new(look), ..self }
+    }
+
+    /// Asks everyone, then waits for one after the other. Where that ends early, nobody waits for the rest.
     fn carry(
         &self,
         to: &[ClientId],
         ask: impl Fn(usize) -> Ask,
-        mut each: impl FnMut(ClientId, Reply) -> Result<(), Abort>,
+        each: impl FnMut(ClientId, Reply) -> Result<(), Abort>,
     ) -> Result<(), Abort> {
-        let tasks = to.iter().enumerate().map(|(k, &id)| self.office.ask(id, ask(k), self.patience)).collect::<Result<Vec<_>, _>>()?;
-        for (&id, task) in to.iter().zip(tasks) {
-            if let Some(reply) = self.office.wait(id, task)? {
-                each(id, reply)?;
+        let asked = to.iter().enumerate().filter(|(_, id)| !self.is_away(**id));
+        let tasks = asked.map(|(k, &id)| Ok((id, self.office.ask(id, ask(k), self.patience)?))).collect::<Result<Vec<_>, Abort>>()?;
+        let done = self.collect(&tasks, each);
+        if done.is_err() {
+            let mut desk = self.office.desk();
+            tasks.iter().for_each(|(id, task)| desk.close(id.0, *task));
+        }
+        done
+    }
+
+    fn collect(&self, tasks: &[(ClientId, TaskNumber)], mut each: impl FnMut(ClientId, Reply) -> Result<(), Abort>) -> Result<(), Abort> {
+        for &(id, task) in tasks {
+            match self.office.wait(id, task, &self.vigil)? {
+                Waited::Answered(reply) => each(id, reply)?,
+                Waited::Silent => {}
+                Waited::Lost => return Err(self.lost(id)),
             }
         }
         Ok(())
     }
 
+    /// What there is to do when a client has no longer what the run needs.
+    fn lost(&self, ClientId(client): ClientId) -> Abort {
+        let what = "no longer has the version of its state that the run needs";
+        let reason = match self.names.get(client as usize) {
+            None => format!("the client {what}; was its folder, or the context of its node, lost?"),
+            Some(name) => format!(
+                "{name} {what}: restore the agent's folder from a copy, or let the others go on without it, with `motet study revoke DIR \"{name}\"`; \
+                 then go on with `motet serve --resume`"
+            ),
+        };
+        StoreError { client, reason }.into()
+    }
+
     fn ask(&self, is_probe: bool, slot: Slot, heard: Option<Slot>, body: Arc<Body>) -> Ask {
         Ask { is_probe, slot, heard, floor: heard, body, longest_reply: self.longest_reply, until: None }
+    }
+}
+
+impl Participants for Remote {
+    fn gone(&self) -> Vec<(ClientId, String)> {
+        // Asked before every attempt: who is there is known from here on.
+        self.office.desk_now().gone().map(|(client, why)| (ClientId(client), why)).collect()
+    }
+
+    fn is_away(&self, client: ClientId) -> bool {
+        self.patience.is_some() && !self.office.desk().is_there(client.0)
+    }
+
+    fn changes(&self) -> u64 {
+        self.office.desk().changes()
+    }
+
+    fn wait(&self, changes: u64) -> Result<(), Abort> {
+        self.office.wait_for_change(changes, &self.vigil)
     }
 }
 
@@ -60,9 +116,13 @@ impl<A: Algorithm> Fleet<A> for Remote {
         self.office.desk().is_there(client.0)
     }
 
-    /// Whoever is away comes back and is asked again: everyone is heard sooner or later.
+    /// Where the fleet waits for everyone, whoever is away comes back and is heard sooner or later.
     fn is_steady(&self) -> bool {
-        true
+        self.patience.is_none()
+    }
+
+    fn participants(&self) -> Option<&dyn Participants> {
+        Some(self)
     }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {

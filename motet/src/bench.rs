@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Memo, Plan, Population, Probe, Received, Rhythm, Roster, Score, Seed,
-    Shard, Slot, Vector, Wave, train,
+    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Memo, Participants, Plan, Population, Probe, Received, Rhythm, Roster,
+    Score, Seed, Shard, Slot, Vector, Wave, train,
 };
 use motet_methods::Method;
 use motet_methods::flix::Flix;
@@ -232,6 +232,9 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Stopwatch<F> {
     }
     fn is_steady(&self) -> bool {
         self.inner.is_steady()
+    }
+    fn participants(&self) -> Option<&dyn Participants> {
+        self.inner.participants()
     }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.laps.push(Instant::now());

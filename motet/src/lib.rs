@@ -89,7 +89,7 @@ pub use error::Error;
 pub use method::AnyMethod;
 pub use network::{Network, Timed};
 pub use observer::{Event, Observer, Unobserved};
-pub use recorders::{Folder, InMemory, Recorder};
+pub use recorders::{Folder, InMemory, Journal, Recorder};
 pub use resume::Workplace;
 pub use run::{Run, RunError, Trained};
 pub use session::{AnyCheckpointer, AnyRunState, ClientGround, Ended, Ground, Session, TrainedSession};

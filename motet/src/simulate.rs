@@ -21,7 +21,7 @@ use crate::config::{Experiment, MethodEntry, StoreSection};
 use crate::error::Error;
 use crate::method::AnyMethod;
 use crate::observer::{Event, Observer, Unobserved};
-use crate::recorders::Recorder;
+use crate::recorders::{Journal, Recorder};
 use crate::session::{Ground, States};
 use crate::tuning::{TrialHistory, Trials};
 
@@ -93,13 +93,22 @@ pub struct Simulation {
 /// Clients on other machines, for every run of an experiment.
 pub(crate) trait Elsewhere {
     /// A run begins, or goes on: the fleet of its clients.
-    fn begin(&self, card: &RunCard, model: ModelShape) -> io::Result<Remote>;
+    fn begin(&self, card: &RunCard, outset: Outset) -> io::Result<Remote>;
     /// Everything before this round is durable, in a checkpoint that was made when so much was heard.
     fn settled(&self, next_round: u64, heard: LastReplies) -> io::Result<()>;
-    /// What happened since this was last asked.
-    fn events(&self) -> Vec<motet_records::Event>;
+    /// What happened since this was last asked. What was not recorded meanwhile is given to `record`.
+    fn events(&self, record: &mut dyn FnMut(&motet_records::Event) -> io::Result<()>) -> io::Result<Vec<motet_records::Event>>;
     /// The run under way is over.
     fn end(&self);
+}
+
+/// What a run elsewhere begins with.
+pub(crate) struct Outset {
+    pub(crate) model: ModelShape,
+    /// Least share of a cohort that must answer.
+    pub(crate) quorum: f64,
+    /// Records events while the run waits.
+    pub(crate) journal: Option<Journal>,
 }
 
 impl Simulation {

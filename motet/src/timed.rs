@@ -5,7 +5,9 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use motet_core::{Abort, Adding, Algorithm, ClientId, Fleet, LastReplies, Merit, Probe, Received, Roster, Row, Score, Sink, Slot, Wave};
+use motet_core::{
+    Abort, Adding, Algorithm, ClientId, Fleet, LastReplies, Merit, Participants, Probe, Received, Roster, Row, Score, Sink, Slot, Wave,
+};
 use motet_records::{Event, EventKind};
 
 use crate::observer::{Event as Seen, Observer, sound};
@@ -28,6 +30,9 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Timed<F> {
     }
     fn is_steady(&self) -> bool {
         self.inner.is_steady()
+    }
+    fn participants(&self) -> Option<&dyn Participants> {
+        self.inner.participants()
     }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.inner.exchange(slot, wave, each)
@@ -95,10 +100,8 @@ impl Sink for RowSink<'_> {
             self.recorder.borrow_mut().event(&event)?;
             self.events.push(event);
         }
-        for event in self.elsewhere.iter().flat_map(|elsewhere| elsewhere.events()) {
-            let event = event.in_run(row.run).in_round(row.round);
-            self.recorder.borrow_mut().event(&event)?;
-            self.events.push(event);
+        if let Some(elsewhere) = self.elsewhere {
+            self.events.extend(elsewhere.events(&mut |event| self.recorder.borrow_mut().event(event))?);
         }
         self.observer.notice(Seen::Row(&row));
         self.rows.push(row);

@@ -1,6 +1,6 @@
 //! Where the clients of a run are: on threads here, or on other machines.
 
-use motet_core::{Abort, Adding, ClientId, Fleet, LastReplies, Probe, Received, Roster, Score, Slot, Wave};
+use motet_core::{Abort, Adding, ClientId, Fleet, LastReplies, Participants, Probe, Received, Roster, Score, Slot, Wave};
 use motet_link::Remote;
 use motet_methods::Method;
 use motet_runtime::Ranks;
@@ -32,6 +32,9 @@ impl<M: Method> Fleet<M> for Whereabouts<M> {
     }
     fn is_steady(&self) -> bool {
         either!(self, fleet => Fleet::<M>::is_steady(fleet))
+    }
+    fn participants(&self) -> Option<&dyn Participants> {
+        either!(self, fleet => Fleet::<M>::participants(fleet))
     }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, M::Ask>, each: &mut dyn FnMut(ClientId, Received<M::Reply>)) -> Result<(), Abort> {
         either!(self, fleet => Fleet::<M>::exchange(fleet, slot, wave, each))

@@ -1,7 +1,7 @@
 //! Clients that see only bytes: the network without the sockets.
 
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Probe, Received, Roster, Score, Slot, Vector, Wave, Wire,
+    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Participants, Probe, Received, Roster, Score, Slot, Vector, Wave, Wire,
     sum_by_exchange, whole,
 };
 
@@ -44,6 +44,10 @@ impl<A: Algorithm> Fleet<A> for Bytes<A> {
 
     fn is_steady(&self) -> bool {
         true
+    }
+
+    fn participants(&self) -> Option<&dyn Participants> {
+        None
     }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {

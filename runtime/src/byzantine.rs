@@ -2,8 +2,8 @@
 
 use crate::byzantine_clients::ByzantineClients;
 use motet_core::{
-    Abort, Adding, Algorithm, Answer, ClientId, Fleet, LastReplies, Probe, Purpose, Received, Roster, Score, Seed, Slot, Vector, Wave,
-    Wire, sum_by_exchange,
+    Abort, Adding, Algorithm, Answer, ClientId, Fleet, LastReplies, Participants, Probe, Purpose, Received, Roster, Score, Seed, Slot,
+    Vector, Wave, Wire, sum_by_exchange,
 };
 
 /// Any fleet, with the replies of some clients rewritten on the way back. Some attacks look at what the others send: a
@@ -31,6 +31,10 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Byzantine<F> {
 
     fn is_steady(&self) -> bool {
         self.inner.is_steady()
+    }
+
+    fn participants(&self) -> Option<&dyn Participants> {
+        self.inner.participants()
     }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {

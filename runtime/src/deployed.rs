@@ -2,8 +2,8 @@
 
 use crate::devices::Devices;
 use motet_core::{
-    Abort, Adding, Algorithm, Asks, ClientId, Fleet, LastReplies, Probe, Received, Roster, Score, Seed, Slot, Wave, Wire, Work,
-    sum_by_exchange,
+    Abort, Adding, Algorithm, Asks, ClientId, Fleet, LastReplies, Participants, Probe, Received, Roster, Score, Seed, Slot, Wave, Wire,
+    Work, sum_by_exchange,
 };
 
 /// Any fleet, as it would be on some devices. Time passes by what is sent and computed, not by this machine's clock: an
@@ -36,6 +36,10 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Deployed<F> {
 
     fn is_steady(&self) -> bool {
         self.devices.is_none_or(|devices| devices.is_steady()) && self.inner.is_steady()
+    }
+
+    fn participants(&self) -> Option<&dyn Participants> {
+        self.inner.participants()
     }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {

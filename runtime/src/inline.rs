@@ -1,7 +1,7 @@
 //! Everyone on this thread: the reference the others are compared with.
 
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Probe, Received, Roster, Score, Slot, Wave, sum_by_exchange,
+    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Participants, Probe, Received, Roster, Score, Slot, Wave, sum_by_exchange,
 };
 
 /// Serves one client after the other.
@@ -27,6 +27,10 @@ impl<A: Algorithm> Fleet<A> for Inline<A> {
 
     fn is_steady(&self) -> bool {
         true
+    }
+
+    fn participants(&self) -> Option<&dyn Participants> {
+        None
     }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {

@@ -1,7 +1,8 @@
 //! Loses replies after the clients did their work.
 
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Fleet, LastReplies, Probe, Purpose, Received, Roster, Score, Seed, Slot, Wave, sum_by_exchange,
+    Abort, Adding, Algorithm, ClientId, Fleet, LastReplies, Participants, Probe, Purpose, Received, Roster, Score, Seed, Slot, Wave,
+    sum_by_exchange,
 };
 
 /// Any fleet, with a share of its replies lost on the way back.
@@ -32,6 +33,10 @@ impl<A: Algorithm, F: Fleet<A>> Fleet<A> for Lossy<F> {
 
     fn is_steady(&self) -> bool {
         self.inner.is_steady()
+    }
+
+    fn participants(&self) -> Option<&dyn Participants> {
+        self.inner.participants()
     }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use motet_core::{
-    Abort, Adding, Algorithm, Asks, ClientId, Fleet, Host, LastReplies, Probe, Received, Roster, Score, Slot, Vector, Wave, sum_by_exchange,
+    Abort, Adding, Algorithm, Asks, ClientId, Fleet, Host, LastReplies, Participants, Probe, Received, Roster, Score, Slot, Vector, Wave,
+    sum_by_exchange,
 };
 
 use crate::pool::Pool;
@@ -38,6 +39,10 @@ impl<A: Algorithm> Fleet<A> for Threads<A> {
 
     fn is_steady(&self) -> bool {
         true
+    }
+
+    fn participants(&self) -> Option<&dyn Participants> {
+        None
     }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {

@@ -1,7 +1,9 @@
 //! Fleets around fleets.
 
 use motet_conformance::{Knock, Knocked, Knocking, Witness, forwards_everything};
-use motet_core::{Abort, Adding, ClientId, Fleet, LastReplies, Probe, Received, Roster, Score, Seed, Slot, Wave, sum_by_exchange};
+use motet_core::{
+    Abort, Adding, ClientId, Fleet, LastReplies, Participants, Probe, Received, Roster, Score, Seed, Slot, Wave, sum_by_exchange,
+};
 use motet_runtime::{Byzantine, Deployed, Lossy};
 
 #[test]
@@ -28,6 +30,9 @@ impl Fleet<Knocking> for Forgetful {
     fn is_steady(&self) -> bool {
         self.forgets == "is_steady" || self.inner.is_steady()
     }
+    fn participants(&self) -> Option<&dyn Participants> {
+        if self.forgets == "participants" { None } else { self.inner.participants() }
+    }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, Knock>, each: &mut dyn FnMut(ClientId, Received<Knocked>)) -> Result<(), Abort> {
         let forgets = self.forgets == "exchange";
         self.inner.exchange(slot, wave, &mut |id, received| {
@@ -53,7 +58,7 @@ impl Fleet<Knocking> for Forgetful {
 #[test]
 fn a_decorator_that_forgets_one_thing_is_caught() {
     assert_eq!(forwards_everything(|inner| Forgetful { inner, forgets: "nothing" }), Ok(()));
-    for forgets in ["roster", "is_there", "is_steady", "exchange", "sum", "round_closed", "elapsed", "probe"] {
+    for forgets in ["roster", "is_there", "is_steady", "participants", "exchange", "sum", "round_closed", "elapsed", "probe"] {
         let said = forwards_everything(|inner| Forgetful { inner, forgets }).unwrap_err();
         assert!(said.starts_with(forgets), "{forgets}: {said}");
     }

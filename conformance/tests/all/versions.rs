@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use motet_core::{
     Abort, Adding, AfterRound, Algorithm, Checkpointer, ClientId, ClientVersions, Deployment, Fleet, Host, LastReplies, Memo, Misfit,
-    ModelShape, Outcome, Plan, Population, Probe, Received, Roster, Round, Row, RunState, Sampling, Score, Seed, Shard, Silence, Site,
-    Slot, Store, Study, Trained, Vector, Wave, Wire, WireError, message, sum_by_exchange, train, train_from, whole,
+    ModelShape, Outcome, Participants, Plan, Population, Probe, Received, Roster, Round, Row, RunState, Sampling, Score, Seed, Shard,
+    Silence, Site, Slot, Store, Study, Trained, Vector, Wave, Wire, WireError, message, sum_by_exchange, train, train_from, whole,
 };
 use motet_problems::synthetic::formula::q2;
 use motet_runtime::{Frozen, Inline, Lossy, Memory};
@@ -203,6 +203,9 @@ impl<F: Fleet<Tally>> Fleet<Tally> for Garbled<F> {
     }
     fn is_steady(&self) -> bool {
         self.inner.is_steady()
+    }
+    fn participants(&self) -> Option<&dyn Participants> {
+        self.inner.participants()
     }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, Add>, each: &mut dyn FnMut(ClientId, Received<Added>)) -> Result<(), Abort> {
         let garbled = self.client;

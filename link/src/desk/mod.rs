@@ -15,7 +15,7 @@ use motet_core::Slot;
 
 use crate::call::{Call, PROTOCOL, Request, Response, Session, TaskHead, TaskNumber};
 use crate::digest::{Digest, bytes_of};
-use crate::event::{Event, Events};
+use crate::event::{Event, Events, Noted};
 use crate::limits::Limits;
 use crate::payload::Body;
 use crate::spool::{Forgets, Reply, ReplyKey, Spool};
@@ -66,8 +66,8 @@ pub struct Desk {
     spool: Box<dyn Spool>,
     events: Events,
     over: bool,
-    /// The time of the last call, or of the last look at what has expired.
-    clock: Duration,
+    /// How often somebody has come, or has gone for good.
+    changes: u64,
 }
 
 #[derive(Default)]
@@ -87,6 +87,13 @@ struct Seat {
     declined: Option<String>,
 }
 
+impl Seat {
+    /// Is it no longer listened to?
+    fn is_refused(&self, limits: &Limits) -> bool {
+        self.revoked || self.strikes >= limits.strikes
+    }
+}
+
 struct Open {
     head: TaskHead,
     ask: Ask,
@@ -94,6 +101,20 @@ struct Open {
     stage: Stage,
     /// When it was asked.
     since: Duration,
+    /// Was the last byte of the ask sent? Then the client is at work, and silent.
+    fetched: bool,
+    /// Was it told that this takes long?
+    told: bool,
+}
+
+impl Open {
+    fn is_done(&self) -> bool {
+        matches!(self.stage, Stage::Done(_))
+    }
+
+    fn is_at_work(&self) -> bool {
+        self.fetched && !self.is_done()
+    }
 }
 
 enum Stage {
@@ -128,7 +149,9 @@ impl Desk {
     ) -> Self {
         let seat = || Seat { lease: Some(now + limits.lease), ..Seat::default() };
         let seats = clients.into_iter().map(|client| (client, seat())).collect();
-        Self { run, start, tasks: 0, limits, seats, spool, events: Events::default(), over: false, clock: now }
+        let mut events = Events::default();
+        events.are_at(now);
+        Self { run, start, tasks: 0, limits, seats, spool, events, over: false, changes: 0 }
     }
 
     /// Answers one call. Who the client is was seen to by the transport, and nothing in the call can change it.
@@ -140,7 +163,7 @@ impl Desk {
         let Some(seat) = self.seats.get_mut(&client).filter(|seat| !seat.revoked) else {
             return Response::Refused { reason: "this client is not on the roster".into() };
         };
-        if seat.strikes >= self.limits.strikes {
+        if seat.is_refused(&self.limits) {
             return Response::Refused { reason: format!("this client broke the protocol {} times", seat.strikes) };
         }
         if call.session < seat.session {
@@ -152,6 +175,7 @@ impl Desk {
         }
         if !seat.seen || seat.lease.is_none() {
             self.events.push(client, Event::Joined);
+            self.changes += 1;
         }
         (seat.seen, seat.lease) = (true, Some(now + self.limits.lease));
         if self.over {
@@ -162,7 +186,7 @@ impl Desk {
                 self.events.push(client, Event::KnowsLaterStart { start: newest.start });
                 Response::OlderStart { start: self.start }
             }
-            Request::Poll { .. } => self.poll(client, now),
+            Request::Poll { .. } => self.poll(client),
             Request::Fetch { task, offset } => self.fetch(client, task, offset),
             Request::Offer { task, length, hash, whole } => self.offer(client, task, (length, hash), &whole.as_bytes(), now),
             Request::Piece { task, offset, bytes } => self.piece(client, task, offset, &bytes.as_bytes(), now),
@@ -177,14 +201,14 @@ impl Desk {
     }
 
     /// What a client that asks for something to do is told.
-    pub(crate) fn poll(&self, client: u32, now: Duration) -> Response {
-        let open = self.seats.get(&client).and_then(|seat| seat.task.as_ref());
-        match open.filter(|open| !matches!(open.stage, Stage::Done(_))) {
+    pub(crate) fn poll(&mut self, client: u32) -> Response {
+        let open = self.seats.get_mut(&client).and_then(|seat| seat.task.as_mut());
+        match open.filter(|open| !open.is_done()) {
             None => Response::Nothing {},
-            Some(Open { head, ask, .. }) => {
-                let left = ask.until.map(|until| until.saturating_sub(now).as_millis() as u64);
+            Some(Open { head, ask, fetched, .. }) => {
                 let whole = (ask.body.bytes().len() <= self.limits.whole).then(|| ask.body.bytes().clone());
-                Response::Task { head: TaskHead { milliseconds_left: left, ..*head }, whole }
+                *fetched |= whole.is_some();
+                Response::Task { head: *head, whole }
             }
         }
     }
@@ -197,29 +221,36 @@ impl Desk {
             return self.strike(client, "a piece of an ask was requested that lies beyond its end");
         };
         let bytes = open.ask.body.bytes().piece(from, piece);
+        open.fetched |= from + bytes.len() == length;
         Response::Piece { task, offset, bytes }
     }
 
     /// The open task of this number, unless it is done.
     fn open(&mut self, client: u32, task: TaskNumber) -> Option<&mut Open> {
         let open = self.seats.get_mut(&client)?.task.as_mut()?;
-        (open.head.number == task && !matches!(open.stage, Stage::Done(_))).then_some(open)
+        (open.head.number == task && !open.is_done()).then_some(open)
     }
 
-    /// Ends leases and tasks whose time is over.
+    /// Ends leases and tasks whose time is over. Whoever is at work on what it has fetched is silent, and keeps its lease.
     pub fn expire(&mut self, now: Duration) {
-        self.clock = self.clock.max(now);
+        self.events.are_at(now);
         for (&client, seat) in &mut self.seats {
-            if seat.lease.is_some_and(|until| until <= now) {
-                seat.lease = None;
-                self.events.push(client, Event::Left { reason: "nothing was heard from it for too long".into() });
-            }
             if let Some(open) = &seat.task
                 && open.ask.until.is_some_and(|until| until <= now)
-                && !matches!(open.stage, Stage::Done(_))
+                && !open.is_done()
             {
                 self.events.push(client, Event::Deadline { task: open.head.number });
                 seat.task = None;
+            }
+            let at_work = seat.task.as_mut().filter(|open| open.is_at_work());
+            if let Some(open) = at_work {
+                let (since, usual) = (now.saturating_sub(open.since), self.limits.lease.max(2 * seat.tally.longest));
+                if since > usual && !std::mem::replace(&mut open.told, true) {
+                    self.events.push(client, Event::Slow { since });
+                }
+            } else if seat.lease.is_some_and(|until| until <= now) {
+                seat.lease = None;
+                self.events.push(client, Event::Left { reason: "nothing was heard from it for too long".into() });
             }
         }
     }
@@ -229,6 +260,7 @@ impl Desk {
     pub fn ask(&mut self, client: u32, ask: Ask) -> io::Result<TaskNumber> {
         self.tasks = self.tasks.checked_add(1).ok_or_else(|| io::Error::other("a coordinator makes 2^32 tasks at most: start it again"))?;
         let number = TaskNumber { start: self.start, count: self.tasks };
+        self.events.are_in(ask.slot.round);
         let mut parts = bytes_of(&ask.heard);
         parts.push(u8::from(ask.is_probe));
         parts.extend_from_slice(&bytes_of(&ask.body.hash()));
@@ -245,21 +277,25 @@ impl Desk {
             body: ask.body.hash(),
             length: ask.body.bytes().len() as u64,
             longest_reply: ask.longest_reply,
-            milliseconds_left: None,
         };
-        let refused = |seat: &Seat| seat.revoked || seat.strikes >= self.limits.strikes;
         if let Some(seat) = self.seats.get_mut(&client) {
-            let stage = if refused(seat) { Stage::Done(Progress::Declined("this client is excluded".into())) } else { stage };
+            let stage =
+                if seat.is_refused(&self.limits) { Stage::Done(Progress::Declined("this client is excluded".into())) } else { stage };
             seat.tally.asked(&ask, matches!(stage, Stage::Asked));
-            seat.task = Some(Open { head, ask, key, stage, since: self.clock });
+            seat.task = Some(Open { head, ask, key, stage, since: self.events.now(), fetched: false, told: false });
         }
         Ok(number)
     }
 
     /// Who has something to do, and which task it is.
     pub fn open_tasks(&self) -> Vec<(u32, TaskNumber)> {
-        let open = |seat: &Seat| seat.task.as_ref().filter(|open| !matches!(open.stage, Stage::Done(_))).map(|open| open.head.number);
+        let open = |seat: &Seat| seat.task.as_ref().filter(|open| !open.is_done()).map(|open| open.head.number);
         self.seats.iter().filter_map(|(client, seat)| Some((*client, open(seat)?))).collect()
+    }
+
+    /// Does somebody wait for a limited time only for the open task of a client?
+    pub(crate) fn has_deadline(&self, client: u32) -> bool {
+        self.seats.get(&client).and_then(|seat| seat.task.as_ref()).is_some_and(|open| open.ask.until.is_some())
     }
 
     /// How far a task is.
@@ -296,7 +332,21 @@ impl Desk {
 
     /// Has the client a lease?
     pub fn is_there(&self, client: u32) -> bool {
-        self.seats.get(&client).is_some_and(|seat| seat.lease.is_some() && !seat.revoked && seat.strikes < self.limits.strikes)
+        self.seats.get(&client).is_some_and(|seat| seat.lease.is_some() && !seat.is_refused(&self.limits))
+    }
+
+    /// Those who are refused for good, and why.
+    pub fn gone(&self) -> impl Iterator<Item = (u32, String)> {
+        let why = |seat: &Seat| match seat.revoked {
+            true => "it was revoked".to_owned(),
+            false => format!("it broke the protocol {} times", seat.strikes),
+        };
+        self.seats.iter().filter(|(_, seat)| seat.is_refused(&self.limits)).map(move |(client, seat)| (*client, why(seat)))
+    }
+
+    /// How often somebody has come, or has gone for good, so far.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Who has called since the coordinator was started, and is there.
@@ -304,10 +354,16 @@ impl Desk {
         self.seats.iter().filter(|(_, seat)| seat.seen && seat.lease.is_some()).map(|(client, _)| *client)
     }
 
+    /// Whoever has not called yet does not count as there any more: nobody can be at work for a run that has just begun.
+    pub fn expect_nobody_else(&mut self) {
+        self.seats.values_mut().filter(|seat| !seat.seen).for_each(|seat| seat.lease = None);
+    }
+
     /// Refuses a client from now on.
     pub fn revoke(&mut self, client: u32) {
         if let Some(seat) = self.seats.get_mut(&client) {
             (seat.revoked, seat.lease) = (true, None);
+            self.changes += 1;
             if let Some(open) = &mut seat.task {
                 open.stage = Stage::Done(Progress::Declined("this client was revoked".into()));
             }
@@ -326,7 +382,7 @@ impl Desk {
     }
 
     /// What happened since this was last asked.
-    pub fn events(&mut self) -> Vec<(u32, Event)> {
+    pub fn events(&mut self) -> Vec<Noted> {
         self.events.take()
     }
 

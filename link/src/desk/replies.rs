@@ -16,7 +16,7 @@ impl Desk {
             self.events.push(client, Event::Late { task });
             return Response::Closed { task };
         };
-        if matches!(open.stage, Stage::Done(_)) {
+        if open.is_done() {
             return Response::HaveIt { task };
         }
         let most = open.head.longest_reply;
@@ -95,7 +95,7 @@ impl Desk {
             Ok(true) => {
                 if let Some(Seat { task: Some(open), tally, unkept, .. }) = self.seats.get_mut(&client) {
                     *unkept = None;
-                    tally.answered(open.ask.is_probe, length, self.clock.saturating_sub(open.since));
+                    tally.answered(open.ask.is_probe, length, self.events.now().saturating_sub(open.since));
                 }
                 return self.conclude(client, task, Progress::Answered);
             }
@@ -127,7 +127,7 @@ impl Desk {
         if open.head.number != task {
             return Response::Closed { task };
         }
-        if !matches!(open.stage, Stage::Done(_)) {
+        if !open.is_done() {
             match &progress {
                 Progress::Lost => self.events.push(client, Event::Lost { task }),
                 // Who shows no scores says so whenever the model is measured: once is enough.
@@ -151,6 +151,7 @@ impl Desk {
         self.events.push(client, Event::Struck { reason: reason.into() });
         let Some(seat) = self.seats.get_mut(&client) else { return };
         seat.strikes += 1;
+        self.changes += u64::from(seat.strikes == self.limits.strikes);
         if let (Some(open), true) = (&mut seat.task, seat.strikes >= self.limits.strikes) {
             open.stage = Stage::Done(Progress::Declined(reason.into()));
         }

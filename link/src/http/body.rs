@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::{Method, Request as HttpRequest, Response as HttpResponse, StatusCode, header};
 use serde::Serialize;
@@ -72,9 +72,17 @@ pub(super) async fn body(request: HttpRequest<Incoming>, method: &Method, most: 
     }
     match timeout(time, Limited::new(request.into_body(), most).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(_)) => Err(said(StatusCode::PAYLOAD_TOO_LARGE, &format!("at most {most} bytes are taken here, and all that are announced"))),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            Err(said(StatusCode::PAYLOAD_TOO_LARGE, &format!("at most {most} bytes are taken here")))
+        }
+        Ok(Err(_)) => Err(broken_off()),
         Err(_) => Err(said(StatusCode::REQUEST_TIMEOUT, "the message did not come in time")),
     }
+}
+
+/// A message whose end never came may be sent again.
+pub(super) fn broken_off() -> Answer {
+    said(StatusCode::REQUEST_TIMEOUT, "the message broke off")
 }
 
 /// Words for whoever looks; the connection ends with them.

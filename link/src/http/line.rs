@@ -166,7 +166,30 @@ fn late() -> LineError {
     LineError::Broken(io::ErrorKind::TimedOut.into())
 }
 
+/// What a status that comes without an answer means. Whoever was interrupted in the middle of a message, or meets a coordinator or a
+/// proxy in trouble, may say the same again; everything else is said by somebody who means it.
 fn refusal(status: StatusCode, body: &[u8]) -> LineError {
     let words: String = String::from_utf8_lossy(body).chars().filter(|c| !c.is_control()).take(300).collect();
-    LineError::Refused { status: status.as_u16(), words: if words.is_empty() { status.to_string() } else { words } }
+    let words = if words.is_empty() { status.to_string() } else { words };
+    if status.is_server_error() || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) {
+        return LineError::Broken(io::Error::other(words));
+    }
+    LineError::Refused { status: status.as_u16(), words }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interruption_is_no_refusal() {
+        for passes in [408, 429, 500, 502, 503, 504] {
+            let said = refusal(StatusCode::from_u16(passes).unwrap(), b"once more");
+            assert!(matches!(&said, LineError::Broken(why) if why.to_string() == "once more"), "{passes}: {said:?}");
+        }
+        for stays in [400, 401, 403, 404, 413, 426] {
+            let said = refusal(StatusCode::from_u16(stays).unwrap(), b"");
+            assert!(matches!(said, LineError::Refused { status, .. } if status == stays), "{stays}: {said:?}");
+        }
+    }
 }

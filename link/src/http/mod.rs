@@ -14,6 +14,7 @@
 mod body;
 mod line;
 mod paths;
+mod rooms;
 mod server;
 mod tls;
 mod traffic;
@@ -33,6 +34,10 @@ const STRANGERS_BYTES: usize = 16 << 10;
 /// So many connections are open at once, and so many of them without a certificate.
 const MOST_CONNECTIONS: usize = 4096;
 const MOST_STRANGERS: usize = 256;
+/// A known client that has not begun a message for so long has lost its connection, or makes another one.
+const IDLE: Duration = Duration::from_secs(15 * 60);
+/// A connection on which nothing comes for so long is asked whether the other end is still there, by the system.
+const SILENCE: Duration = Duration::from_secs(60);
 /// A poll waits so long.
 const POLL: Duration = Duration::from_secs(25);
 /// A message of a known client has so long to arrive; one with a piece so long for each mebibyte.

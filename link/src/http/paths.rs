@@ -6,7 +6,7 @@ use hyper::{Method, Request as HttpRequest, StatusCode};
 use motet_core::whole;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::body::{Answer, body, json, of_response, said};
+use super::body::{Answer, body, broken_off, json, of_response, said};
 use super::server::Shared;
 use super::{MESSAGE_TIME, POLL, STRANGERS_BYTES, STRANGERS_TIME, name_of};
 use crate::call::{Call, Request, Response};
@@ -107,7 +107,7 @@ async fn piece(shared: &Shared, client: u32, request: HttpRequest<Incoming>) -> 
     loop {
         let frame = match timeout_at(until, incoming.frame()).await {
             Err(_) => return said(StatusCode::REQUEST_TIMEOUT, "the message did not come in time"),
-            Ok(Some(Err(_))) => return said(StatusCode::BAD_REQUEST, "the message broke off"),
+            Ok(Some(Err(_))) => return broken_off(),
             Ok(None) => break,
             Ok(Some(Ok(frame))) => frame,
         };

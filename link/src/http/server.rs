@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
@@ -17,9 +18,10 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::paths::answer;
+use super::rooms::Rooms;
 use super::tls::server_tls;
 use super::traffic::{Metered, Traffic};
-use super::{BUFFER, MOST_CONNECTIONS, MOST_STRANGERS, STRANGERS_BYTES, STRANGERS_TIME};
+use super::{BUFFER, IDLE, MOST_CONNECTIONS, MOST_STRANGERS, SILENCE, STRANGERS_BYTES, STRANGERS_TIME};
 use crate::limits::Limits;
 use crate::pki::{Holder, Identity};
 use crate::service::Service;
@@ -77,6 +79,7 @@ impl Server {
             bells,
             limits,
             traffic: Arc::clone(&traffic),
+            rooms: Rooms::default(),
             open: AtomicUsize::new(0),
             strangers: AtomicUsize::new(0),
             complain,
@@ -121,6 +124,7 @@ pub(super) struct Shared {
     pub(super) bells: Arc<Vec<Notify>>,
     pub(super) limits: Limits,
     traffic: Arc<Traffic>,
+    rooms: Rooms,
     open: AtomicUsize,
     strangers: AtomicUsize,
     complain: Complain,
@@ -170,21 +174,27 @@ async fn connection(stream: TcpStream, tls: TlsAcceptor, shared: &Arc<Shared>) -
     };
     let began = Instant::now();
     stream.set_nodelay(true).map_err(|e| e.to_string())?;
+    let keepalive = TcpKeepalive::new().with_time(SILENCE).with_interval(SILENCE / 4);
+    SockRef::from(&stream).set_tcp_keepalive(&keepalive).map_err(|e| e.to_string())?;
     let stream = Metered { stream, traffic: Arc::clone(&shared.traffic) };
     let shaken = timeout(STRANGERS_TIME, tls.accept(stream)).await.map_err(|_| "no TLS handshake came in time".to_owned())?;
     let stream = shaken.map_err(|error| format!("no TLS connection came about: {error}"))?;
     let holder = stream.get_ref().1.peer_certificates().and_then(|chain| Holder::of(chain.first()?));
-    let known = holder.as_ref().is_some_and(|holder| shared.service.who(holder).is_some());
+    let known = holder.as_ref().and_then(|holder| shared.service.who(holder));
     let service = service_fn(|request| {
         let (shared, holder) = (Arc::clone(shared), holder.clone());
         async move { Ok::<_, Infallible>(answer(&shared, holder.as_ref(), request).await) }
     });
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).max_header_size(STRANGERS_BYTES);
-    let served = if known {
+    let served = if let Some(client) = known {
         drop(stranger);
-        http.header_read_timeout(None).max_buf_size(BUFFER);
-        http.serve_connection(TokioIo::new(stream), service).await
+        let room = shared.rooms.enter(client);
+        http.header_read_timeout(IDLE).max_buf_size(BUFFER);
+        tokio::select! {
+            served = http.serve_connection(TokioIo::new(stream), service) => served,
+            () = room.is_wanted() => return Err("a participant has opened too many connections: its oldest was closed".into()),
+        }
     } else {
         http.header_read_timeout(STRANGERS_TIME).max_buf_size(STRANGERS_BYTES);
         let time = STRANGERS_TIME.saturating_sub(began.elapsed());

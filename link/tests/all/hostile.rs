@@ -43,17 +43,8 @@ fn offer(task: TaskNumber, length: u64, of: &[u8], whole: &[u8]) -> Call {
 fn every_byte_of_every_message_flipped_or_cut_is_an_error_or_another_message() {
     let task = TaskNumber { start: 1, count: 2 };
     let bytes = Payload::from(vec![1, 2, 3]);
-    let head = TaskHead {
-        number: task,
-        is_probe: false,
-        slot: SLOT,
-        heard: Some(SLOT),
-        floor: None,
-        body: run(),
-        length: 3,
-        longest_reply: 9,
-        milliseconds_left: Some(5),
-    };
+    let head =
+        TaskHead { number: task, is_probe: false, slot: SLOT, heard: Some(SLOT), floor: None, body: run(), length: 3, longest_reply: 9 };
     let requests = [
         Request::Poll { newest: task },
         Request::Fetch { task, offset: 7 },
@@ -201,7 +192,7 @@ fn a_coordinator_restored_from_an_older_copy_is_noticed_on_both_sides() {
     let mut desk = desk();
     let newest = TaskNumber { start: 3, count: 1 };
     assert_eq!(desk.handle(0, call(Request::Poll { newest }), NOW), Response::OlderStart { start: 2 });
-    assert!(desk.events().contains(&(0, Event::KnowsLaterStart { start: 3 })));
+    assert!(desk.events().iter().any(|noted| (noted.client, &noted.event) == (Some(0), &Event::KnowsLaterStart { start: 3 })));
     let mut agent = Agent::start(Echo, run(), Mark { newest, ..Mark::default() }, 1, limits()).unwrap();
     assert_eq!(agent.hear(Response::OlderStart { start: 2 }).unwrap(), Next::Ended(Ended::OlderStart { start: 2, known: 3 }));
 }
@@ -225,7 +216,7 @@ fn lying_lengths_and_hashes_are_strikes_and_the_third_ends_it() {
     }
     assert!(matches!(desk.handle(0, offer(task, 3, b"abc", b"abc"), NOW), Response::Refused { .. }), "it is no longer listened to");
     assert!(matches!(desk.progress(0, task), Progress::Declined(_)) && !desk.is_there(0));
-    assert_eq!(desk.events().iter().filter(|(_, event)| matches!(event, Event::Struck { .. })).count(), 3);
+    assert_eq!(desk.events().iter().filter(|noted| matches!(noted.event, Event::Struck { .. })).count(), 3);
 }
 
 #[test]
@@ -236,7 +227,7 @@ fn who_declines_again_and_again_for_one_reason_is_told_of_once() {
         assert_eq!(desk.handle(0, call(Request::Decline { task, reason: reason.into() }), NOW), Response::HaveIt { task });
         assert_eq!(desk.progress(0, task), Progress::Declined(reason.into()));
     }
-    let told = desk.events().into_iter().filter(|(_, event)| matches!(event, Event::Declined { .. })).count();
+    let told = desk.events().into_iter().filter(|noted| matches!(noted.event, Event::Declined { .. })).count();
     assert_eq!(told, 2);
 }
 
@@ -291,7 +282,7 @@ fn a_reply_that_cannot_be_kept_comes_again_and_the_operator_hears_of_it_once() {
         assert_eq!(desk.handle(0, offer(task, 3, b"abc", b"abc"), NOW), Response::Full {});
         assert_eq!(desk.progress(0, task), Progress::Waiting);
     }
-    let told = desk.events().into_iter().filter(|(_, event)| matches!(event, Event::Unkept { .. })).count();
+    let told = desk.events().into_iter().filter(|noted| matches!(noted.event, Event::Unkept { .. })).count();
     assert_eq!(told, 1);
 }
 
@@ -304,12 +295,52 @@ fn deadlines_and_leases_end_and_a_task_is_given_again_until_then() {
     let poll = || call(Request::Poll { newest: TaskNumber::default() });
     for second in [0, 9] {
         let response = desk.handle(0, poll(), Duration::from_secs(second));
-        assert!(matches!(response, Response::Task { head, .. } if head.milliseconds_left == Some(1000 * (10 - second))));
+        assert!(matches!(response, Response::Task { head, .. } if head.number == task));
     }
     assert_eq!(desk.handle(0, offer(task, 1, b"a", b"a"), Duration::from_secs(10)), Response::Closed { task });
     assert!(desk.is_there(0));
     desk.expire(Duration::from_secs(70));
     assert!(!desk.is_there(0));
+}
+
+#[test]
+fn who_is_at_work_is_silent_and_keeps_its_lease_until_the_deadline() {
+    let second = Duration::from_secs;
+    let left = |desk: &mut Desk| desk.events().iter().filter(|noted| matches!(noted.event, Event::Left { .. })).count();
+    for until in [None, Some(second(600))] {
+        let mut desk = desk();
+        let body = Body::new(b"a question of two pieces"[..12].to_vec()).into();
+        let task = desk.ask(0, Ask { is_probe: false, slot: SLOT, heard: None, floor: None, body, longest_reply: 100, until }).unwrap();
+        let poll = call(Request::Poll { newest: TaskNumber::default() });
+        assert!(matches!(desk.handle(0, poll.clone(), second(1)), Response::Task { .. }));
+        desk.expire(second(62));
+        assert!(!desk.is_there(0), "of an ask in two pieces it has none yet");
+        assert!(matches!(desk.handle(0, poll, second(63)), Response::Task { .. }));
+        for offset in [0, 8] {
+            desk.handle(0, call(Request::Fetch { task, offset }), second(64));
+        }
+        left(&mut desk);
+        desk.expire(second(599));
+        assert!(desk.is_there(0), "it works");
+        desk.expire(second(601));
+        let slow = desk.events().into_iter().filter(|noted| matches!(noted.event, Event::Slow { .. })).count();
+        assert_eq!((desk.is_there(0), slow), (until.is_none(), 1), "told once; after the deadline nobody knows");
+    }
+}
+
+#[test]
+fn whoever_says_goodbye_is_away_at_once_and_finds_its_task_again() {
+    let mut desk = desk();
+    let task = ask(&mut desk, 0);
+    let poll = || call(Request::Poll { newest: TaskNumber::default() });
+    desk.handle(0, poll(), NOW);
+    let agent = Agent::start(Echo, run(), Mark { session: Session { count: 5, nonce: 0 }, ..Mark::default() }, 1, limits()).unwrap();
+    assert_eq!(desk.handle(0, agent.farewell("so long"), NOW), Response::Over {});
+    assert!(!desk.is_there(0));
+    assert!(desk.events().iter().any(|noted| noted.event == Event::Left { reason: "so long".into() }));
+    let again = Call { session: Session { count: 7, nonce: 1 }, ..poll() };
+    assert!(matches!(desk.handle(0, again, NOW), Response::Task { head, .. } if head.number == task));
+    assert!(desk.is_there(0));
 }
 
 #[test]
@@ -344,7 +375,6 @@ fn an_agent_takes_no_ask_that_is_not_the_announced_one() {
         body: Digest::of(b"ask"),
         length,
         longest_reply: 9,
-        milliseconds_left: None,
     };
     let agent = || Agent::start(Echo, run(), Mark::default(), 1, limits()).unwrap();
     let is_poll = |agent: &Agent<Echo>| matches!(agent.call().request, Request::Poll { .. });

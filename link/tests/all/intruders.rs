@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use motet_core::{Slot, Wire};
 use motet_link::{
-    Ask, Body, Call, Desk, Digest, Identity, LineError, MemorySpool, Office, PROTOCOL, Payload, Request, Session, TaskNumber,
+    Ask, Body, Call, Desk, Digest, Identity, LineError, MemorySpool, Office, PROTOCOL, Payload, Request, Response, Session, TaskNumber,
 };
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair};
 use time::OffsetDateTime;
@@ -154,7 +154,7 @@ fn lengths_that_lie_are_noticed_whichever_of_the_two_it_is() {
 fn a_call_with_any_byte_flipped_or_cut_is_answered_and_the_coordinator_goes_on() {
     let study = study(2);
     let [bad, honest] = [study.enrolled(0), study.enrolled(1)];
-    let (office, run, task) = asked(&study);
+    let (_office, run, task) = asked(&study);
     let request = Request::Offer { task, length: 1, hash: Digest::of(&[5]), whole: Payload::from(vec![5]) };
     let call = Call { protocol: PROTOCOL, run, session: Session { count: 1, nonce: 1 }, request };
     let mut sound = vec![];
@@ -169,15 +169,40 @@ fn a_call_with_any_byte_flipped_or_cut_is_answered_and_the_coordinator_goes_on()
         assert_eq!(said(&sound[..at]), Some(400), "cut after {at} bytes");
         let mut flipped = sound.clone();
         flipped[at] ^= 1 << (at % 8);
+        // At a desk that has heard nothing before: a client that was struck out would be refused whatever it says.
+        let (office, _, fresh) = asked(&study);
+        assert_eq!(fresh, task);
         let status = said(&flipped);
         assert!(status.is_some_and(|status| (200..500).contains(&status)), "byte {at}: {status:?}");
+        let taken = office.desk().take(0, task).unwrap().map(|reply| reply.bytes().unwrap());
+        assert!(taken.as_ref().is_none_or(|reply| *reply == [5]), "byte {at}: {taken:?} is not what was announced");
     }
-    assert_ne!(
-        office.desk().take(0, task).unwrap().map(|reply| reply.bytes().unwrap()),
-        Some(vec![4]),
-        "a reply with another byte is not the announced one"
-    );
+    let (office, ..) = asked(&study);
+    assert_eq!(said(&sound), Some(200));
+    assert_eq!(office.desk().take(0, task).unwrap().map(|reply| reply.bytes().unwrap()), Some(vec![5]), "and the sound one arrives");
     assert_eq!(study.line(Some(&honest)).papers(false).unwrap().client, 1);
+}
+
+#[test]
+fn a_client_has_eight_connections_at_most_and_the_oldest_goes() {
+    let study = study(2);
+    let [busy, other] = [study.enrolled(0), study.enrolled(1)];
+    let ask = |stream: &mut StreamOwned<ClientConnection, TcpStream>| {
+        let sent = stream.write_all(b"GET /v1/sheet HTTP/1.1\r\nhost: study\r\n\r\n").and_then(|()| stream.flush());
+        sent.ok().and_then(|()| status(stream))
+    };
+    let mut honest = raw(&study, Some(&other));
+    assert_eq!(ask(&mut honest), Some(200));
+    let mut all: Vec<_> = (0..12)
+        .map(|_| {
+            let mut stream = raw(&study, Some(&busy));
+            assert_eq!(ask(&mut stream), Some(200));
+            stream
+        })
+        .collect();
+    let served: Vec<bool> = all.iter_mut().map(|stream| ask(stream).is_some()).collect();
+    assert_eq!(served, (0..12).map(|k| k >= 4).collect::<Vec<_>>());
+    assert_eq!(ask(&mut honest), Some(200), "others have theirs");
 }
 
 #[test]
@@ -193,6 +218,11 @@ fn slow_senders_cost_the_others_nothing() {
     };
     time();
     let alone = time();
+    // An upload must be under way, or the first byte of a piece is the last that anybody reads.
+    let request = Request::Offer { task, length: 99_000, hash: Digest::of(&[7; 99_000]), whole: Payload::default() };
+    let offer = Call { protocol: PROTOCOL, run, session: Session { count: 1, nonce: 1 }, request };
+    let said = study.line(Some(&slow)).call(offer).unwrap();
+    assert_eq!(said, Response::SendFrom { task, offset: 0 });
     let senders: Vec<_> = (0..100)
         .map(|_| {
             let mut stream = raw(&study, Some(&slow));

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod absence;
 mod counting;
 mod every_step;
 mod hostile;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use motet_core::{ClientId, Merit, Row, Vector};
@@ -13,14 +13,15 @@ use motet_records::{
     Writer, names, slug, verify,
 };
 
-use super::Recorder;
+use super::{Journal, Recorder};
 use crate::config::Document;
 use crate::error::Error;
 use crate::resume::{Finished, Lock, Resume, Workplace, compare, is_begun, sweep};
 
 /// An experiment's folder.
 pub struct Folder {
-    writer: Writer,
+    path: PathBuf,
+    writer: Arc<Mutex<Writer>>,
     resume: Resume,
     /// When finished runs were last made durable, and how long they may wait for it.
     durable: Instant,
@@ -68,8 +69,8 @@ impl Folder {
             }
         }
         let resume = Resume::begin(lock, document)?;
-        let mut folder = Self::open(folder, resume, Lengths::default())?;
-        folder.writer.experiment(&document.text)?;
+        let folder = Self::open(folder, resume, Lengths::default())?;
+        folder.writer().experiment(&document.text)?;
         Ok(folder)
     }
 
@@ -150,7 +151,7 @@ impl Folder {
         let mut output = Self::open(folder, resume, lengths)?;
         // Killed before its first file was there.
         if !folder.join(names::EXPERIMENT).exists() {
-            output.writer.experiment(&document.text)?;
+            output.writer().experiment(&document.text)?;
         }
         // Killed before anything was planned.
         if folder.join(names::MANIFEST).exists() {
@@ -161,7 +162,8 @@ impl Folder {
     }
 
     fn open(folder: &Path, resume: Resume, lengths: Lengths) -> Result<Self, Error> {
-        Ok(Self { writer: Writer::open(folder, lengths)?, resume, durable: Instant::now(), pause: PAUSE })
+        let writer = Arc::new(Mutex::new(Writer::open(folder, lengths)?));
+        Ok(Self { path: folder.into(), writer, resume, durable: Instant::now(), pause: PAUSE })
     }
 
     /// The same folder, and every run is durable as soon as it is done: others will act upon its end.
@@ -183,7 +185,11 @@ impl Folder {
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        self.writer.folder()
+        &self.path
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn unkept(&self) -> impl Fn(io::Error) -> Error + use<> {
@@ -198,42 +204,46 @@ impl Recorder for Folder {
     }
 
     fn manifest(&mut self, manifest: &Manifest) -> Result<(), Error> {
-        Ok(self.writer.manifest(manifest)?)
+        Ok(self.writer().manifest(manifest)?)
     }
 
     fn row(&mut self, row: &Row) -> io::Result<()> {
-        self.writer.row(row)
+        self.writer().row(row)
     }
 
     fn merit(&mut self, merit: &Merit) -> io::Result<()> {
-        self.writer.merit(merit)
+        self.writer().merit(merit)
     }
 
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        self.writer.event(event)
+        self.writer().event(event)
+    }
+
+    fn journal(&self) -> Option<Journal> {
+        Some(Journal(Arc::clone(&self.writer)))
     }
 
     fn clients(&mut self, clients: &[ClientRow]) -> Result<(), Error> {
-        Ok(self.writer.clients(clients)?)
+        Ok(self.writer().clients(clients)?)
     }
 
     fn model(&mut self, card: &RunCard, client: ClientId, model: Vector) -> Result<(), Error> {
-        Ok(self.writer.model(card, client, &model)?)
+        Ok(self.writer().model(card, client, &model)?)
     }
 
     fn models(&mut self, card: &RunCard, shared: Vector, passport: Option<String>) -> Result<Option<Arc<Models>>, Error> {
-        self.writer.models(card, &shared, passport)?;
+        self.writer().models(card, &shared, passport)?;
         Ok(None)
     }
 
     fn adopt_models(&mut self, card: &RunCard, from: &Path) -> Result<(), Error> {
-        Ok(self.writer.adopt_models(card, from)?)
+        Ok(self.writer().adopt_models(card, from)?)
     }
 
     fn run_done(&mut self, card: &RunCard, summary: &RunSummary) -> Result<(), Error> {
         let durable = self.durable.elapsed() >= self.pause;
         let mut keep = || -> io::Result<()> {
-            let lengths = if durable { self.writer.sync()? } else { self.writer.lengths()? };
+            let lengths = if durable { self.writer().sync()? } else { self.writer().lengths()? };
             if durable {
                 self.durable = Instant::now();
             }
@@ -244,16 +254,16 @@ impl Recorder for Folder {
     }
 
     fn summary(&mut self, summary: &Summary) -> Result<(), Error> {
-        Ok(self.writer.summary(summary)?)
+        Ok(self.writer().summary(summary)?)
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        self.writer.close()?;
+        self.writer().close()?;
         self.resume.end().map_err(self.unkept())
     }
 
     fn sync(&mut self) -> io::Result<Lengths> {
-        self.writer.sync()
+        self.writer().sync()
     }
 
     fn folder(&self) -> Option<&Path> {

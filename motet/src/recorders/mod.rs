@@ -1,6 +1,7 @@
 //! Where the records of an experiment go: a folder, memory, or what a program makes of them.
 
 mod folder;
+mod journal;
 mod memory;
 
 use std::io;
@@ -11,6 +12,7 @@ use motet_core::{ClientId, Merit, Row, Vector};
 use motet_records::{ClientRow, Event, Lengths, Manifest, Models, RunCard, RunSummary, Summary};
 
 pub use folder::Folder;
+pub use journal::Journal;
 pub use memory::InMemory;
 
 use crate::error::Error;
@@ -32,6 +34,11 @@ pub trait Recorder {
 
     /// Something that happened beside the rounds.
     fn event(&mut self, event: &Event) -> io::Result<()>;
+
+    /// Records events while a run waits and has the recorder, where that is possible.
+    fn journal(&self) -> Option<Journal> {
+        None
+    }
 
     /// The clients at the end of a run.
     fn clients(&mut self, clients: &[ClientRow]) -> Result<(), Error>;

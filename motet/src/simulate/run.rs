@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use motet_core::{
-    ClientId, Direction, Merit, Metrics, ModelShape, Outcome, Plan, ProbeRequest, Reference, Row, Scattered, Seed, TrainError, UpDown,
-    Wire, is_quality, larger_is_better,
+    Abort, ClientId, Direction, Merit, Metrics, ModelShape, Outcome, Plan, ProbeRequest, Reference, Row, Scattered, Seed, TrainError,
+    UpDown, Wire, is_quality, larger_is_better,
 };
 use motet_problems::reference::{Part, minimise};
 use motet_records::{ClientRow, EventKind, Models, OptimumCard, RightRows, RunCard, RunSummary, sha256};
@@ -14,7 +14,7 @@ use motet_runtime::Crew;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Planned, Role, Simulation, keep, note};
+use super::{Outset, Planned, Role, Simulation, keep, note};
 use crate::client_states::parts;
 use crate::cluster::{self, Opening};
 use crate::config::ReferenceSection;
@@ -79,7 +79,10 @@ impl Simulate<'_> {
         let saved = std::mem::take(&mut self.begun.saved);
         let states = States::Durable { folder: folder.as_deref(), limit: self.of.limit, saved: &saved };
         let ranks = self.crew.as_ref().map_or(1, |crew| crew.size());
-        let remote = self.of.elsewhere.as_ref().map(|elsewhere| elsewhere.begin(self.card, ModelShape::of(&built.problem.start())));
+        let remote = self.of.elsewhere.as_ref().map(|elsewhere| {
+            let (model, quorum) = (ModelShape::of(&built.problem.start()), *experiment.run.quorum);
+            elsewhere.begin(self.card, Outset { model, quorum, journal: self.recorder.journal() })
+        });
         let remote = remote.transpose().map_err(unkept)?;
         let ground = Ground {
             disturbed: true,
@@ -147,8 +150,7 @@ impl Simulate<'_> {
         let mut session = session.map_err(|source| Error::Run { label: label.clone(), seed, source })?;
         let trained = session.ended();
         if let Outcome::Interrupted { round } = trained.outcome {
-            let what = format!("stopped after round {round} of \"{label}\", seed {seed}");
-            return Err(Error::Interrupted { what, folder: self.recorder.folder().map(Into::into) });
+            return Err(self.stopped(round));
         }
         let seconds = watch.seconds();
         let (clients, models) = match self.card.trial {
@@ -158,9 +160,8 @@ impl Simulate<'_> {
         self.sound()?;
         if let Some(elsewhere) = elsewhere {
             elsewhere.end();
-            for event in elsewhere.events() {
-                self.events.push(keep(self.recorder, event.in_run(self.run))?);
-            }
+            let told = elsewhere.events(&mut |event| self.recorder.event(event)).map_err(unkept)?;
+            self.events.extend(told);
         }
         if goes_on && matches!(trained.outcome, Outcome::Finished | Outcome::Stopped { .. }) {
             self.recorder.workplace().keep_trial(self.run).map_err(unkept)?;
@@ -175,6 +176,12 @@ impl Simulate<'_> {
     fn sound(&self) -> Result<(), Error> {
         let Some(reason) = self.observer.failure() else { return Ok(()) };
         Err(Error::Failed { label: self.card.label.clone(), seed: self.planned.seed, reason })
+    }
+
+    /// Somebody asked for a stop, and this round is the last that is kept.
+    fn stopped(&self, round: u64) -> Error {
+        let what = format!("stopped after round {round} of \"{}\", seed {}", self.card.label, self.planned.seed);
+        Error::Interrupted { what, folder: self.recorder.folder().map(Into::into) }
     }
 
     /// Lets the other ranks open the run.
@@ -291,10 +298,13 @@ impl Simulate<'_> {
                 unkept = self.recorder.model(self.card, id, model).err();
             }
         });
-        probed.map_err(|source| Error::Run {
-            label: self.card.label.clone(),
-            seed: self.planned.seed,
-            source: TrainError::Probe { round: trained.rounds, source },
+        probed.map_err(|source| match source {
+            Abort::Interrupted => self.stopped(trained.rounds.saturating_sub(1)),
+            source => Error::Run {
+                label: self.card.label.clone(),
+                seed: self.planned.seed,
+                source: TrainError::Probe { round: trained.rounds, source },
+            },
         })?;
         unkept.map_or(Ok(()), Err)?;
         self.recorder.clients(&rows)?;

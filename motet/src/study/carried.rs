@@ -5,17 +5,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use motet_core::{Abort, LastReplies, ModelShape, Vector};
+use motet_core::{Abort, LastReplies, Vector};
 use motet_link::{Desk, Digest, Limits, MemorySpool, Office, Remote, RunSheet, random};
 use motet_problems::{Problem, ProblemConfig, ProblemError};
 use motet_records::{Event, RunCard};
 use serde_json::Value;
 
 use super::decided_by_nobody;
-use super::served::told;
+use super::diary::told;
 use crate::config::Experiment;
 use crate::error::Error;
-use crate::simulate::{Elsewhere, Simulation};
+use crate::simulate::{Elsewhere, Outset, Simulation};
 
 /// What carries letters between a run and its clients. A letter may be lost, doubled or late.
 pub trait Post: Send + Sync {
@@ -82,11 +82,12 @@ struct Carried {
     clients: u32,
     study: String,
     draws: Vec<(u32, u64)>,
-    office: RefCell<Option<Arc<Office>>>,
+    /// Of the run under way, with its number.
+    office: RefCell<Option<(usize, Arc<Office>)>>,
 }
 
 impl Elsewhere for Carried {
-    fn begin(&self, card: &RunCard, model: ModelShape) -> io::Result<Remote> {
+    fn begin(&self, card: &RunCard, Outset { model, .. }: Outset) -> io::Result<Remote> {
         let sheet = RunSheet {
             study: self.study.clone(),
             run: card.run as u32,
@@ -100,19 +101,21 @@ impl Elsewhere for Carried {
         let desk = Desk::new(sheet.digest(), 1, 0..self.clients, Box::new(MemorySpool::default()), limits, Duration::ZERO);
         let (post, text) = (Arc::clone(&self.post), sheet.text());
         let office = Office::with_courier(desk, Box::new(move |office| post.carry(office, &text)));
-        *self.office.borrow_mut() = Some(Arc::clone(&office));
+        *self.office.borrow_mut() = Some((card.run, Arc::clone(&office)));
         Ok(Remote::new(office, self.clients, model, None))
     }
 
     fn settled(&self, next_round: u64, heard: LastReplies) -> io::Result<()> {
-        let Some(office) = &*self.office.borrow() else { return Ok(()) };
+        let Some((_, office)) = &*self.office.borrow() else { return Ok(()) };
         office.keep(heard);
         office.desk().settled(next_round)
     }
 
-    fn events(&self) -> Vec<Event> {
-        let events = self.office.borrow().as_ref().map(|office| office.desk().events()).unwrap_or_default();
-        events.into_iter().map(|(client, event)| told(&event).about(client)).collect()
+    fn events(&self, record: &mut dyn FnMut(&Event) -> io::Result<()>) -> io::Result<Vec<Event>> {
+        let Some((run, office)) = &*self.office.borrow() else { return Ok(vec![]) };
+        let events: Vec<Event> = office.events().into_iter().map(|(time, noted)| told(time, noted).in_run(*run)).collect();
+        events.iter().try_for_each(record)?;
+        Ok(events)
     }
 
     fn end(&self) {}

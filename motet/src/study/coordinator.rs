@@ -225,11 +225,10 @@ fn open(
         limits,
         patience: options.deadline,
         names: clients.to_vec(),
-        office: RefCell::default(),
+        diary: RefCell::default(),
         watch: Rc::clone(watch),
         stop: Arc::clone(stop),
         log,
-        counted: RefCell::default(),
         before: Cell::default(),
     })
 }

@@ -60,6 +60,8 @@ impl Home {
         let mut looked: Option<Instant> = None;
         let ended = loop {
             if watch.stop() {
+                // Nobody need hear it: without a word the coordinator notices after a minute.
+                let _ = line.call(agent.farewell("left, and may come back"));
                 return Err(self.left());
             }
             // A run may last longer than a certificate.

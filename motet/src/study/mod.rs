@@ -6,6 +6,7 @@
 mod called_upon;
 mod carried;
 mod coordinator;
+mod diary;
 mod duty;
 mod export;
 mod home;

@@ -1,7 +1,7 @@
 //! An operator's orders, carried out while a study runs.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,33 +42,57 @@ pub(super) struct Listens(Arc<AtomicBool>);
 impl Listens {
     pub(super) fn to(folder: &Path, service: &Arc<Service>, stop: &Arc<AtomicBool>, log: &Log) -> Self {
         let over = Arc::new(AtomicBool::new(false));
-        let (folder, service, stop, ended, log) =
-            (folder.to_owned(), Arc::clone(service), Arc::clone(stop), Arc::clone(&over), log.clone());
+        let mut desk = Orders {
+            folder: folder.to_owned(),
+            service: Arc::clone(service),
+            stop: Arc::clone(stop),
+            log: log.clone(),
+            said: String::new(),
+        };
+        // Orders that were given while no coordinator was at work come before its first round.
+        desk.carry_out();
+        let ended = Arc::clone(&over);
         thread::spawn(move || {
-            let mut said = String::new();
             while !ended.load(Ordering::Relaxed) {
-                let mut wrong = vec![];
-                let found = orders::found(&folder).unwrap_or_else(|error| {
-                    wrong.push(format!("orders cannot be read: {error}"));
-                    vec![]
-                });
-                for (path, order) in found {
-                    if let Err(error) = carry_out(&order, &service, &stop).and_then(|()| orders::done(&path)) {
-                        wrong.push(format!("{order:?} cannot be carried out, or struck off: {error}; it is tried again"));
-                    }
-                }
-                // What goes on being wrong is said once.
-                let wrong = wrong.join("; ");
-                if wrong != said {
-                    if !wrong.is_empty() {
-                        log.line(LogLevel::Errors, || wrong.clone());
-                    }
-                    said = wrong;
-                }
                 thread::sleep(Duration::from_millis(500));
+                desk.carry_out();
             }
         });
         Self(over)
+    }
+}
+
+/// What is needed to carry out orders.
+struct Orders {
+    folder: PathBuf,
+    service: Arc<Service>,
+    stop: Arc<AtomicBool>,
+    log: Log,
+    /// What went wrong last.
+    said: String,
+}
+
+impl Orders {
+    /// Carries out those that are there.
+    fn carry_out(&mut self) {
+        let mut wrong = vec![];
+        let found = orders::found(&self.folder).unwrap_or_else(|error| {
+            wrong.push(format!("orders cannot be read: {error}"));
+            vec![]
+        });
+        for (path, order) in found {
+            if let Err(error) = carry_out(&order, &self.service, &self.stop).and_then(|()| orders::done(&path)) {
+                wrong.push(format!("{order:?} cannot be carried out, or struck off: {error}; it is tried again"));
+            }
+        }
+        // What goes on being wrong is said once.
+        let wrong = wrong.join("; ");
+        if wrong != self.said {
+            if !wrong.is_empty() {
+                self.log.line(LogLevel::Errors, || wrong.clone());
+            }
+            self.said = wrong;
+        }
     }
 }
 

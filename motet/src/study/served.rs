@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use motet_core::{LastReplies, ModelShape};
-use motet_link::{Desk, Event as LinkEvent, FolderSpool, Limits, Office, Remote, RunSheet, Server, Service, Tally};
+use motet_core::LastReplies;
+use motet_link::{Desk, FolderSpool, Limits, Office, Remote, RunSheet, Server, Service, Tally};
 use motet_records::{Attendance, Event, EventKind, RunCard};
 use serde_json::Value;
 
 use super::coordinator::StudyWatch;
-use super::log::Log;
-use crate::simulate::Elsewhere;
+use super::diary::Diary;
+use super::log::{Log, LogLevel};
+use crate::simulate::{Elsewhere, Outset};
 
 /// Replies under way, in `DIR/serve`.
 pub(super) const SPOOL: &str = "spool";
@@ -34,36 +35,68 @@ pub(super) struct Served {
     pub(super) patience: Option<Duration>,
     /// Of the participants, by number.
     pub(super) names: Vec<String>,
-    pub(super) office: RefCell<Option<Arc<Office>>>,
+    /// Of the run under way.
+    pub(super) diary: RefCell<Option<Rc<Diary>>>,
     pub(super) watch: Rc<dyn StudyWatch>,
     pub(super) stop: Arc<AtomicBool>,
     pub(super) log: Log,
-    /// What was counted of the run that has just ended, and what had gone over the wire before it.
-    pub(super) counted: RefCell<Vec<Event>>,
+    /// What had gone over the wire before the run under way.
     pub(super) before: Cell<[u64; 2]>,
 }
 
 impl Served {
-    /// Waits until everyone who is invited is there.
-    fn gather(&self, office: &Office) -> io::Result<()> {
+    /// Waits until everyone who is invited is there. Where a deadline says that the study can do without some, only its first run
+    /// waits for them.
+    fn gather(&self, diary: &Diary, quorum: f64, first: bool) -> io::Result<()> {
+        let (office, mut named) = (&diary.office, vec![]);
         loop {
             let expected = self.service.everyone().iter().filter(|member| !member.revoked).count();
-            let there = office.wait_for(expected, Duration::from_millis(500));
-            if there >= expected {
+            let enough = if first || self.patience.is_none() { expected } else { ((quorum * expected as f64).ceil() as usize).max(1) };
+            let there = office.wait_for(enough, Duration::from_millis(500));
+            let missing = self.missing(office);
+            diary.keep();
+            if there >= enough {
+                if !missing.is_empty() {
+                    self.say(&format!("the run begins without {}", listed(&missing)));
+                }
                 return Ok(());
             }
             self.watch.waiting(there, expected);
-            self.log.tell(&*self.watch);
-            if self.stop.load(Ordering::Relaxed) || self.watch.stop() {
+            if named != missing {
+                self.say(&format!("waiting for {}", listed(&missing)));
+                named = missing;
+            }
+            if diary.stop() {
                 let why = format!("stopped while {there} of {expected} participants were there; go on with motet serve --resume");
                 return Err(io::Error::new(io::ErrorKind::Interrupted, why));
             }
         }
     }
+
+    /// The names of those who take part and are not there.
+    fn missing(&self, office: &Office) -> Vec<String> {
+        let there: Vec<u32> = office.desk().seen().collect();
+        let members = self.service.everyone().into_iter().zip(0..);
+        members.filter(|(member, client)| !member.revoked && !there.contains(client)).map(|(member, _)| member.name).collect()
+    }
+
+    fn say(&self, what: &str) {
+        self.log.line(LogLevel::Events, || what.to_owned());
+        self.log.tell(&*self.watch);
+    }
+}
+
+/// Names, as many as can be read.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 10;
+    match names.len().saturating_sub(MOST) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..MOST].join(", ")),
+    }
 }
 
 impl Elsewhere for Served {
-    fn begin(&self, card: &RunCard, model: ModelShape) -> io::Result<Remote> {
+    fn begin(&self, card: &RunCard, Outset { model, quorum, journal }: Outset) -> io::Result<Remote> {
         let sheet = RunSheet {
             study: self.study.clone(),
             run: card.run as u32,
@@ -83,26 +116,38 @@ impl Elsewhere for Served {
         let spool = Box::new(FolderSpool::open(&spool)?);
         let desk = Desk::new(sheet.digest(), self.start, 0..self.names.len() as u32, spool, self.limits, Duration::ZERO);
         let office = self.service.begin(&sheet, desk);
-        *self.office.borrow_mut() = Some(Arc::clone(&office));
-        self.gather(&office)?;
-        Ok(Remote::new(office, self.names.len() as u32, model, self.patience))
+        let diary = Rc::new(Diary {
+            run: card.run,
+            office: Arc::clone(&office),
+            names: self.names.clone(),
+            watch: Rc::clone(&self.watch),
+            stop: Arc::clone(&self.stop),
+            log: self.log.clone(),
+            journal,
+            pages: RefCell::default(),
+        });
+        let first_here = self.diary.replace(Some(Rc::clone(&diary))).is_none();
+        self.gather(&diary, quorum, first_here && self.start == 1)?;
+        if !first_here {
+            office.desk().expect_nobody_else();
+        }
+        let look = move || {
+            diary.keep();
+            diary.stop()
+        };
+        Ok(Remote::new(office, self.names.len() as u32, model, self.patience).watched(self.names.clone(), Box::new(look)))
     }
 
     fn settled(&self, next_round: u64, heard: LastReplies) -> io::Result<()> {
-        let Some(office) = &*self.office.borrow() else { return Ok(()) };
-        office.keep(heard);
-        office.desk().settled(next_round)
+        let Some(diary) = &*self.diary.borrow() else { return Ok(()) };
+        diary.keep();
+        diary.office.keep(heard);
+        diary.office.desk().settled(next_round)
     }
 
-    fn events(&self) -> Vec<Event> {
-        let events = self.office.borrow().as_ref().map(|office| office.desk().events()).unwrap_or_default();
-        let events = events.into_iter().map(|(client, event)| told(&event).about(client));
-        let events: Vec<Event> = events.chain(self.counted.take()).collect();
-        for event in &events {
-            self.log.event(&self.names, event);
-        }
-        self.log.tell(&*self.watch);
-        events
+    fn events(&self, record: &mut dyn FnMut(&Event) -> io::Result<()>) -> io::Result<Vec<Event>> {
+        let Some(diary) = &*self.diary.borrow() else { return Ok(vec![]) };
+        diary.taken(record)
     }
 
     fn end(&self) {
@@ -110,15 +155,15 @@ impl Elsewhere for Served {
         let traffic = self.server.traffic();
         let now = [&traffic.down, &traffic.up].map(|bytes| bytes.load(Ordering::Relaxed));
         let before = self.before.replace(now);
-        let Some(office) = &*self.office.borrow() else { return };
-        let tallies: Vec<(u32, Tally)> = office.desk().tallies().collect();
+        let Some(diary) = &*self.diary.borrow() else { return };
+        let tallies: Vec<(u32, Tally)> = diary.office.desk().tallies().collect();
         let [down, up] = [0, 1].map(|way| now[way] - before[way]);
         let measuring = tallies.iter().map(|(_, tally)| tally.measuring).sum();
         let wire = Attendance { down, up, measuring, ..Attendance::default() };
         let text = format!("on the wire: {up} bytes up, {down} bytes down; {measuring} of both were measurements");
         let mut counted = vec![Event::now(EventKind::Attended, text).with(wire)];
         counted.extend(tallies.into_iter().map(|(client, tally)| attended(&tally).about(client)));
-        self.counted.borrow_mut().extend(counted);
+        diary.say(counted.into_iter().map(|event| event.in_run(diary.run)).collect());
     }
 }
 
@@ -132,22 +177,4 @@ fn attended(tally: &Tally) -> Event {
     );
     let [waited_us, longest_us] = [waited, longest].map(|time| time.as_micros() as u64);
     Event::now(EventKind::Attended, text).with(Attendance { tasks, answered, waited_us, longest_us, down, up, measuring })
-}
-
-pub(super) fn told(event: &LinkEvent) -> Event {
-    let (kind, text) = match event {
-        LinkEvent::Joined => (EventKind::Joined, "is there".to_owned()),
-        LinkEvent::Left { reason } => (EventKind::Left, reason.clone()),
-        LinkEvent::Deadline { .. } => (EventKind::Late, "did not answer in time".to_owned()),
-        LinkEvent::Late { .. } => (EventKind::Late, "answered when nobody waited any more".to_owned()),
-        LinkEvent::Lost { .. } => (EventKind::Lost, "no longer has the state that the run needs".to_owned()),
-        LinkEvent::Declined { reason } => (EventKind::Refused, format!("refuses: {reason}")),
-        LinkEvent::Struck { reason } => (EventKind::Breach, reason.clone()),
-        LinkEvent::KnowsLaterStart { start } => {
-            (EventKind::Note, format!("knows of start {start} of this coordinator, which must be an older copy"))
-        }
-        LinkEvent::Unkept { reason } => (EventKind::Note, format!("its reply cannot be kept here, and is sent again: {reason}")),
-        LinkEvent::Revoked => (EventKind::Refused, "was revoked".to_owned()),
-    };
-    Event::now(kind, text)
 }

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use bytemuck::AnyBitPattern;
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Probe, Received, Roster, Score, Slot, Vector, Wave, sum_by_exchange,
+    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Participants, Probe, Received, Roster, Score, Slot, Vector, Wave,
+    sum_by_exchange,
 };
 
 use super::{Crew, Homes, Keeps};
@@ -125,6 +126,9 @@ impl<A: Algorithm> Fleet<A> for Ranks<A> {
     }
     fn is_steady(&self) -> bool {
         self.0.is_steady()
+    }
+    fn participants(&self) -> Option<&dyn Participants> {
+        None
     }
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
         self.0.exchange(slot, wave, each)

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use motet_core::{
-    Abort, Adding, Algorithm, Asks, ClientId, Fleet, Host, LastReplies, Probe, Received, Roster, Score, Sent, Slot, StoreError, Traffic,
-    Vector, Wave, Wire, Work, sum_by_exchange, whole,
+    Abort, Adding, Algorithm, Asks, ClientId, Fleet, Host, LastReplies, Participants, Probe, Received, Roster, Score, Sent, Slot,
+    StoreError, Traffic, Vector, Wave, Wire, Work, sum_by_exchange, whole,
 };
 
 use super::orders::{Call, Entry, Inbox, Order, tell};
@@ -391,6 +391,10 @@ impl<A: Algorithm> Fleet<A> for Ranks<A> {
 
     fn is_steady(&self) -> bool {
         true
+    }
+
+    fn participants(&self) -> Option<&dyn Participants> {
+        None
     }
 
     fn exchange(&mut self, slot: Slot, wave: Wave<'_, A::Ask>, each: &mut dyn FnMut(ClientId, Received<A::Reply>)) -> Result<(), Abort> {
