@@ -26,6 +26,8 @@ mod pages {
 }
 
 mod allocator;
+#[cfg(feature = "mpi")]
+mod cores;
 mod interrupt;
 mod job;
 mod progress;
@@ -90,14 +92,14 @@ pub fn main_with(catalogue: Catalogue) -> ExitCode {
         job::leave_the_word_to_rank_0(usage.exit_code());
         usage.exit()
     });
-    ExitCode::from(code(run(&cli, &catalogue)))
+    ExitCode::from(run(&cli, &catalogue))
 }
 
 /// The same with other words than those of the command line, the first of which is the program's name; gives the exit code
 /// as a number.
 pub fn main_of<I: IntoIterator<Item = S>, S: Into<OsString> + Clone>(catalogue: &Catalogue, words: I) -> u8 {
     match Cli::try_parse_from(words) {
-        Ok(cli) => code(run(&cli, catalogue)),
+        Ok(cli) => run(&cli, catalogue),
         Err(usage) => {
             // What cannot be shown for want of an open terminal is still an exit code.
             let _ = usage.print();
@@ -106,10 +108,22 @@ pub fn main_of<I: IntoIterator<Item = S>, S: Into<OsString> + Clone>(catalogue: 
     }
 }
 
-fn run(cli: &Cli, catalogue: &Catalogue) -> Result<bool, Error> {
-    let job = Job::join()?;
-    let console = Console { format: cli.format, quiet: cli.quiet, catalogue, job: job.as_ref() };
-    let Some(job) = &job else { return execute(&cli.verb, console) };
+/// Does it, says what went wrong, and gives the exit code. In this order: a job ends only when all of its ranks do, and a rank that does not hear
+/// of the end must not keep anybody from reading why there is one.
+fn run(cli: &Cli, catalogue: &Catalogue) -> u8 {
+    match Job::join() {
+        Ok(job) => {
+            let code = code(done(cli, catalogue, job.as_ref()));
+            job.iter().filter(|job| code != 0 && !job.leads()).for_each(|job| job.end(code));
+            code
+        }
+        Err(error) => code(Err(error)),
+    }
+}
+
+fn done(cli: &Cli, catalogue: &Catalogue, job: Option<&Job>) -> Result<bool, Error> {
+    let console = Console { format: cli.format, quiet: cli.quiet, catalogue, job };
+    let Some(job) = job else { return execute(&cli.verb, console) };
     match &cli.verb {
         Verb::Run(args) if !job.leads() => args.serve(job, console),
         Verb::Bench(args) if args.needs_ranks() && !job.leads() => args.ranks(console),

@@ -109,6 +109,13 @@ impl Misfit {
     }
 }
 
+/// Are all vectors of a message models?
+pub fn all_fit<T: Wire>(message: &mut T, model: ModelShape) -> Result<(), Misfit> {
+    let mut misfit = None;
+    message.vectors(&mut |x| misfit = misfit.or(x.fits(model).err()));
+    misfit.map_or(Ok(()), Err)
+}
+
 impl Vector {
     /// Has it the length and precision of the model?
     #[inline]

@@ -68,7 +68,7 @@ impl Population for Vec<Shard> {
         Roster::Counted(self.len() as u32)
     }
     fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
-        Ok(Cow::Borrowed(&self[client.0 as usize]))
+        self.get(client.0 as usize).map(Cow::Borrowed).ok_or_else(|| StoreError::unknown(client))
     }
 }
 

@@ -90,7 +90,7 @@ pub use abort::Abort;
 pub use algorithm::{Algorithm, ClientId, Deployment, State};
 pub use card::{Card, Documented, Parameter, Parameters};
 pub use cohort::Cohort;
-pub use fit::{Misfit, ModelShape, ReplyError, whole, whole_of};
+pub use fit::{Misfit, ModelShape, ReplyError, all_fit, whole, whole_of};
 pub use fleet::{Answer, Asks, Fleet, LastReplies, LastRepliesReader, Probe, ProbeRequest, Received, Roster, Score, Wave};
 pub use host::{ClientVersions, Evaluator, Host, Population, Shard, Silence};
 pub use kind::{AnyKind, Chosen, Kind, Kinds};

@@ -25,3 +25,10 @@ pub struct StoreError {
     /// The reason, in words for people.
     pub reason: String,
 }
+
+impl StoreError {
+    /// Somebody asks for a client that there is not.
+    pub fn unknown(client: ClientId) -> Self {
+        Self { client: client.0, reason: "there is no such client".into() }
+    }
+}

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use motet_core::{
-    Algorithm, ClientId, ClientVersions, Host, Misfit, ModelShape, ProbeRequest, ReplyError, Scattered, Score, Silence, Slot, State, Store,
-    Vector, Wire, whole, wire,
+    Algorithm, ClientId, ClientVersions, Host, ModelShape, ProbeRequest, ReplyError, Scattered, Score, Silence, Slot, State, Store, Vector,
+    Wire, all_fit, whole, wire,
 };
 use motet_runtime::{Checkpoints, Disk, KEPT};
 
@@ -70,9 +70,8 @@ impl<A: Algorithm, K: Keep> HostWork<A, K> {
     /// What a coordinator asks, all of whose vectors are models.
     fn read<T: Wire>(&self, ask: &[u8]) -> Result<T, ReplyError> {
         let mut ask: T = whole(ask)?;
-        let mut fits = Fits { model: self.model, misfit: None };
-        ask.vectors(&mut |x| fits.look(x));
-        fits.misfit.map_or(Ok(ask), |misfit| Err(ReplyError::Misfit { kind: "a model", misfit }))
+        all_fit(&mut ask, self.model).map_err(|misfit| ReplyError::Misfit { kind: "a model", misfit })?;
+        Ok(ask)
     }
 
     fn exchange(&self, slot: Slot, named: (Option<Slot>, Option<Slot>), ask: &[u8]) -> io::Result<Outcome> {
@@ -107,18 +106,6 @@ impl<A: Algorithm, K: Keep> HostWork<A, K> {
             score.model = None;
         }
         Ok(if scores { Outcome::Reply(Body::of(&score)) } else { Outcome::Declined(NO_SCORES.into()) })
-    }
-}
-
-/// Are all vectors of a message models?
-struct Fits {
-    model: ModelShape,
-    misfit: Option<Misfit>,
-}
-
-impl Fits {
-    fn look(&mut self, x: &Vector) {
-        self.misfit = self.misfit.or(x.fits(self.model).err());
     }
 }
 

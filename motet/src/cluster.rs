@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use motet_core::{Reader, Seed, Wire, wire};
-use motet_runtime::{Crew, CrewGone, Homes, Solves};
+use motet_core::{Reader, Seed, Wire, WireError, wire};
+use motet_runtime::{Crew, CrewGone, Homes, Solves, leave};
 use serde_json::Map;
 
 use crate::config::StoreSection;
@@ -38,11 +38,26 @@ wire! {
     }
 }
 
+/// The first byte of an opening: no order that ranks get within a run begins so, so that neither is taken for the other.
+const OPENING: u8 = 0xA7;
+
+impl Opening {
+    /// Goes to all other ranks.
+    pub(crate) fn tell(&self, crew: &dyn Crew) -> Result<(), Error> {
+        let mut message = vec![OPENING];
+        self.encode(&mut message);
+        crew.broadcast(&mut message).map_err(gone)
+    }
+
+    fn heard(message: &[u8]) -> Result<Self, WireError> {
+        let own = message.strip_prefix(&[OPENING]).ok_or(WireError::Unsound("something else than the next run"))?;
+        Self::decode(&mut Reader::new(own))
+    }
+}
+
 /// Tells the other ranks what the next run is and waits until they have opened it; the first who could not says why.
 pub(crate) fn open(crew: &dyn Crew, opening: &Opening) -> Result<(), Error> {
-    let mut message = vec![];
-    opening.encode(&mut message);
-    crew.broadcast(&mut message).map_err(gone)?;
+    opening.tell(crew)?;
     let mut failed = None;
     for rank in 1..crew.size() {
         let said = crew.receive(rank).map_err(gone)?;
@@ -83,9 +98,12 @@ pub fn agree(crew: &dyn Crew, own: Option<&Error>) -> Result<(), Error> {
 
 /// Lets the other ranks of a crew go.
 pub(crate) fn dismiss(crew: &dyn Crew) -> Result<(), Error> {
-    let mut message = vec![];
-    Opening::default().encode(&mut message);
-    crew.broadcast(&mut message).map_err(gone)
+    Opening::default().tell(crew)
+}
+
+/// Lets the other ranks leave a run that they have opened and this one could not.
+pub(crate) fn let_leave(crew: &dyn Crew) -> Result<(), Error> {
+    leave(crew).map_err(gone)
 }
 
 pub(crate) fn gone(gone: CrewGone) -> Error {
@@ -98,9 +116,12 @@ pub(crate) fn place(folder: &Path, ranks: usize, rank: usize) -> PathBuf {
 }
 
 impl Built {
-    /// Where clients live on so many ranks: by their examples, where they are known.
+    /// Where clients live on so many ranks: by their examples, where they are known. Where all have as many, they are dealt in turn, for which
+    /// no list is needed.
     pub(crate) fn homes(&self, ranks: usize) -> Homes {
-        Homes::new(ranks, self.problem.shards.iter().map(|shard| shard.train.samples() as u64).collect())
+        let sizes = if ranks > 1 { self.problem.sizes() } else { vec![] };
+        let alike = sizes.windows(2).all(|pair| pair[0] == pair[1]);
+        Homes::new(ranks, if alike { vec![] } else { sizes })
     }
 }
 
@@ -111,7 +132,7 @@ impl Simulation {
             let mut message = vec![];
             crew.broadcast(&mut message).map_err(gone)?;
             let unread = |error: &dyn ToString| Error::Rank { rank: 0, reason: format!("says what cannot be read: {}", error.to_string()) };
-            let opening = Opening::decode(&mut Reader::new(&message)).map_err(|e| unread(&e))?;
+            let opening = Opening::heard(&message).map_err(|e| unread(&e))?;
             if !opening.more {
                 return Ok(());
             }

@@ -113,6 +113,11 @@ impl Network {
             None => steps(ranks) * (self.latency + bytes / self.bandwidth),
         }
     }
+
+    /// Seconds until everyone of so many ranks has handed so many bytes to everyone; none if it was not measured between as many.
+    pub fn all_to_all(&self, bytes: f64, ranks: usize) -> Option<f64> {
+        between(&self.all_to_all, bytes).filter(|_| ranks == self.ranks)
+    }
 }
 
 /// The line between the two sizes that were measured next to this one; none if fewer than two were.
@@ -176,10 +181,11 @@ mod tests {
     fn times_lie_on_lines_between_what_was_measured() {
         let timed = |points: &[(u64, f64)]| points.iter().map(|&(bytes, seconds)| Timed { bytes, seconds }).collect::<Vec<_>>();
         let message = timed(&[(0, 1.0), (100, 2.0), (200, 5.0)]);
-        let made = Network { ranks: 2, message: message.clone(), broadcast: message, ..Network::assumed() };
+        let made = Network { ranks: 2, message: message.clone(), broadcast: message.clone(), all_to_all: message, ..Network::assumed() };
         assert_eq!([0.0, 50.0, 150.0, 200.0, 300.0].map(|bytes| made.message(bytes)), [1.0, 1.5, 3.5, 5.0, 8.0]);
         // A tree of eight ranks is three steps deep, one of two ranks one.
         assert_eq!((made.broadcast(100.0, 2), made.broadcast(100.0, 8), made.broadcast(100.0, 5)), (2.0, 6.0, 6.0));
+        assert_eq!((made.all_to_all(50.0, 2), made.all_to_all(50.0, 3)), (Some(1.5), None), "nobody knows how others fare");
         let assumed = Network::assumed();
         assert_eq!((assumed.message(1.25e9), assumed.broadcast(0.0, 4)), (1.00005, 1e-4));
     }

@@ -17,7 +17,7 @@ use motet_methods::Method;
 use motet_problems::Problem;
 use motet_runtime::{Byzantine, Crew, Deployed, Homes, Keeps, Pool, Ranks, Team, serve};
 
-use crate::client_states::{ClientStates, Quarters, joined};
+use crate::client_states::{ClientStates, Quarters};
 use crate::resume::Saved;
 use crate::timed::Timed;
 use crate::whereabouts::Whereabouts;
@@ -185,6 +185,7 @@ type Carriers<M> = Timed<Deployed<Byzantine<Whereabouts<M>>>>;
 pub(crate) struct Live<M: Method> {
     method: Arc<M>,
     host: Host<M>,
+    model: ModelShape,
     fleet: Carriers<M>,
     states: ClientStates<ClientVersions<M::Client>>,
     pool: Arc<Pool>,
@@ -199,7 +200,9 @@ impl<M: Method> Live<M> {
         let Ground { problem, memo, pool, seed, states, disturbed, crew, homes, remote } = ground;
         let rank = crew.as_ref().map_or(0, |crew| crew.rank());
         let quarters = Quarters { rank, homes: &homes };
-        let mut now = RunState::before(&*method, problem.start().into_owned());
+        let start = problem.start().into_owned();
+        let model = ModelShape::of(&start);
+        let mut now = RunState::before(&*method, start);
         let mut heard_before = vec![];
         let (states, store) = match states {
             States::Sized(sizes) => {
@@ -228,7 +231,7 @@ impl<M: Method> Live<M> {
         let team = honest.team();
         let honest = remote.map_or(Whereabouts::Here(honest), Whereabouts::Away);
         let fleet = Timed { inner: Deployed::new(Byzantine::new(honest, liars, seed), devices, seed), probing: Rc::default() };
-        Ok(Self { method, host, fleet, states, pool, now, crew, team, heard_before })
+        Ok(Self { method, host, model, fleet, states, pool, now, crew, team, heard_before })
     }
 
     /// A saved moment, to its last byte: a build of the same version whose method kept something else wrote other bytes.
@@ -302,8 +305,8 @@ impl<M: Method> Session for Live<M> {
     }
 
     fn serve(self: Box<Self>) -> Result<(), Abort> {
-        let Self { host, pool, states, crew, .. } = *self;
-        crew.map_or(Ok(()), |crew| serve(&host, &pool, &*crew, &states))
+        let Self { host, model, pool, states, crew, .. } = *self;
+        crew.map_or(Ok(()), |crew| serve((&host, model), &pool, &*crew, &states))
     }
 }
 
@@ -386,7 +389,7 @@ impl<M: Method> AnyRunState for Saveable<'_, M> {
                 parts.push(part);
             }
         }
-        Ok((generation, joined(parts)))
+        Ok((generation, self.states.joined(parts)))
     }
 
     fn release(&self, oldest: u64) -> io::Result<()> {

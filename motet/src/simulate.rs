@@ -26,6 +26,7 @@ use crate::session::{Ground, States};
 use crate::tuning::{TrialHistory, Trials};
 
 mod aside;
+mod dealing;
 mod plan;
 mod run;
 
@@ -167,10 +168,11 @@ impl Simulation {
         })
     }
 
-    /// Spreads the clients over the ranks of a crew, of which this is rank 0; the others must [`serve`](Self::serve) the same
-    /// experiment. They are dismissed when it has run.
+    /// Spreads the clients over the ranks of a crew. Rank 0 of it runs the experiment, the others must [`serve`](Self::serve) the same one. They are
+    /// dismissed when it has run.
     pub fn spread_over(self, crew: Arc<dyn Crew>) -> Self {
-        Self { crew: Some(crew).filter(|crew| crew.size() > 1), ..self }
+        let limit = self.experiment.run.store.limit_of_each(crew.neighbours().len()) / 2;
+        Self { limit, crew: Some(crew).filter(|crew| crew.size() > 1), ..self }
     }
 
     pub(crate) fn entries(&self) -> &[MethodEntry] {

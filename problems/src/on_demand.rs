@@ -85,7 +85,7 @@ pub(crate) fn gathered(of: &dyn ClientExamples) -> Result<Dataset, ProblemError>
 /// The first so many of some clients, and what each keeps away from training.
 pub(crate) struct Roll {
     of: Arc<dyn ClientExamples>,
-    clients: u32,
+    pub(crate) clients: u32,
     holdout: Holdout,
     cut: Seed,
 }
@@ -168,6 +168,11 @@ impl OnDemand {
         Self { roll, model, before }
     }
 
+    /// How many examples each client has, whatever they are for.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = u64> + '_ {
+        self.roll.rows().map(u64::from)
+    }
+
     /// What clients are called, where the source knows it.
     pub(crate) fn names(&self) -> Vec<String> {
         self.roll.names()
@@ -194,6 +199,9 @@ impl Population for OnDemand {
 
     fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
         let unread = |error: ProblemError| StoreError { client: client.0, reason: format!("its data cannot be read: {error}") };
+        if client.0 >= self.roll.clients {
+            return Err(StoreError::unknown(client));
+        }
         self.make(client.0).map(Cow::Owned).map_err(unread)
     }
 }

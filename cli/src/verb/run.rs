@@ -75,7 +75,7 @@ impl HowArgs {
 
     pub(super) fn pool(&self, console: Console<'_>) -> Arc<Pool> {
         match (self.threads, console.job) {
-            (None, Some(_)) => Arc::new(Pool::new(Job::threads())),
+            (None, Some(job)) => Arc::new(Pool::new(job.threads())),
             _ => pool(self.threads),
         }
     }
@@ -162,7 +162,7 @@ fn carry_out(made: Result<(Simulation, Folder), Error>, console: Console<'_>) ->
         }
         (Some(job), Ok((simulation, folder))) => {
             job.ready(None)?;
-            job.watch(folder.path());
+            job.watch(Some(folder.path()))?;
             (simulation.spread_over(Arc::clone(job.crew())), folder)
         }
     };

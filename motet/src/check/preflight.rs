@@ -27,6 +27,12 @@ pub(super) struct Needs {
     pub(super) memory_bytes: u64,
     /// States, solves and checkpoints on disk.
     pub(super) disk_bytes: u64,
+    /// Memory of what is at work, whoever sleeps.
+    #[serde(skip)]
+    pub(super) work_bytes: u64,
+    /// Where states and solves sleep.
+    #[serde(skip)]
+    pub(super) store: StoreSection,
 }
 
 /// Copies of the model that a client at work holds: the model, its gradient, what it sends, and what the layers keep.
@@ -69,7 +75,15 @@ impl Needs {
             server_bytes: seen.server_bytes,
             memory_bytes: asleep.min(seen.store.limit()).saturating_add(at_work),
             disk_bytes: states_on_disk.saturating_add((KEPT as u64 + 1) * seen.server_bytes),
+            work_bytes: at_work,
+            store: seen.store,
         }
+    }
+
+    /// Memory of the states and solves that sleep on each of so many ranks, of which so many are on its machine.
+    pub(super) fn asleep_on_each(&self, ranks: usize, neighbours: usize) -> u64 {
+        let all = self.clients.saturating_mul(self.state_bytes + self.solve_bytes);
+        (all / ranks.max(1) as u64).min(self.store.limit_of_each(neighbours))
     }
 
     /// `states 1.2 GB of 340 clients, ...`
@@ -162,6 +176,18 @@ mod tests {
         assert_eq!(touched(342_477, 250, 5, 5), 250);
         // 3000 draws of ten among 3400: 1 − e^(−0.88) of them.
         assert!((1980..2010).contains(&touched(3400, 50, 5, 300)), "{}", touched(3400, 50, 5, 300));
+    }
+
+    #[test]
+    fn each_rank_keeps_its_share_as_far_as_it_may() {
+        use crate::config::StoreSection::{Disk, Memory};
+        let needs = |store| Needs { state_bytes: 60, solve_bytes: 40, clients: 1_000, store, ..Needs::default() };
+        let asleep = |store, ranks| needs(store).asleep_on_each(ranks, 8);
+        assert_eq!([asleep(Memory, 1), asleep(Memory, 64)], [100_000, 1_562]);
+        // A limit that somebody gave is each rank's.
+        assert_eq!([8, 64].map(|ranks| asleep(Disk { memory: Size(5_000) }, ranks)), [5_000, 1_562]);
+        let free = StoreSection::Auto.limit_of_each(1);
+        assert!(free == 0 || StoreSection::Auto.limit_of_each(64) < free / 32, "all ranks of a machine share what is free");
     }
 
     #[test]

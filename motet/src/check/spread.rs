@@ -7,6 +7,8 @@
 //!           m(0) + m(B / N) + m(u (N − 1) / N)          large sums, added up by all: parts to everybody, then to rank 0
 //! ```
 //!
+//! Where all-to-all was measured between as many ranks, it stands in the place of m(0) + m(B / N).
+//!
 //! n clients a round, u bytes of a reply, R ranks of T threads on N nodes. Replies meet at rank 0, whose link they share, but for large sums.
 
 use std::fmt;
@@ -58,25 +60,26 @@ impl Spread {
         let (down, up) = match ranks {
             1 => (0.0, 0.0),
             _ if estimate.sums && replies * away(ranks) >= TOGETHER_FROM as f64 => {
+                let parts = network.all_to_all(own / ranks as f64, ranks);
                 // One message says how long the other is.
-                let parts = network.message(0.0) + network.message(remote / hops as f64);
+                let parts = parts.unwrap_or_else(|| network.message(0.0) + network.message(remote / hops as f64));
                 (network.broadcast(ask, hops), parts + network.message(estimate.reply_bytes * away(hops)))
             }
             _ => (network.broadcast(ask, hops), network.message(own.min(remote)) + (remote - own).max(0.0) / network.bandwidth),
         };
         let bytes = if nodes > 1 { ask * (nodes - 1) as f64 + remote } else { 0.0 };
-        let needs = &estimate.needs;
-        let asleep = needs.clients.saturating_mul(needs.state_bytes + needs.solve_bytes).min(needs.memory_bytes);
-        // Rows of which every entry is stored are held once for each machine.
-        let each = (data_bytes - shared_bytes).saturating_add(needs.memory_bytes - asleep);
-        let here = ranks.div_ceil(nodes) as u64;
+        // Rows of which every entry is stored are held once for each machine; everything else, such as where clients are that are read when they
+        // are asked for, is on every rank.
+        let here = ranks.div_ceil(nodes);
+        let own = estimate.needs.work_bytes.saturating_add(estimate.needs.asleep_on_each(ranks, here));
+        let each = (data_bytes - shared_bytes).saturating_add(own);
         Self {
             seconds_per_round: clients + down + up,
             clients,
             down,
             up,
             bytes_per_round: bytes as u64,
-            memory_per_node: each.saturating_mul(here).saturating_add(shared_bytes).saturating_add(asleep / nodes as u64),
+            memory_per_node: each.saturating_mul(here as u64).saturating_add(shared_bytes),
         }
     }
 }

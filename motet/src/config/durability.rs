@@ -34,14 +34,14 @@ impl CheckpointSection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum StoreSection {
-    /// In memory, and on disk what does not fit into half of what is free.
+    /// In memory, and on disk what does not fit into half of what is free. Ranks of one machine share that half.
     #[default]
     Auto,
     /// In memory, whatever it takes.
     Memory,
     /// On disk, with a limit to what stays in memory.
     Disk {
-        /// The limit.
+        /// The limit; each rank of a cluster has one of its own.
         #[serde(default = "two_gigabytes")]
         memory: Size,
     },
@@ -58,6 +58,14 @@ impl StoreSection {
             StoreSection::Auto => free_memory().map_or(two_gigabytes().0, |free| free / 2),
             StoreSection::Memory => u64::MAX,
             StoreSection::Disk { memory } => memory.0,
+        }
+    }
+
+    /// The same for each of so many ranks on one machine: what is free is for all of them, and what somebody gave is for each.
+    pub fn limit_of_each(self, ranks: usize) -> u64 {
+        match self {
+            StoreSection::Auto => self.limit() / ranks.max(1) as u64,
+            StoreSection::Memory | StoreSection::Disk { .. } => self.limit(),
         }
     }
 }

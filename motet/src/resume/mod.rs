@@ -10,6 +10,8 @@
 //! run/                the run under way
 //!   <round>.checkpoint    the last three moments
 //!   states                client states; the checkpoints say where each lies
+//!   ranks-<n>/<rank>/      the same of each rank, where there are several
+//!   dealt-<k>/             the same two, since the number of ranks has changed k times
 //! ```
 //!
 //! The order of writing makes a kill at any moment harmless: records first, then client states, then the checkpoint that

@@ -5,7 +5,7 @@
 //! these folders on any number of ranks, also on one.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,9 +14,10 @@ use std::time::Duration;
 
 use motet_core::{Reader, Row, Wire, whole, wire};
 use motet_records::{ClientRow, Records, RunCard, RunSummary, names};
-use motet_runtime::{Crew, Group};
+use motet_runtime::{Crew, CrewGone, Group};
 use serde_json::{Map, Value};
 
+use super::dealing::Dealing;
 use super::run::{Begun, Simulate};
 use super::{Role, Simulation};
 use crate::cluster::{Opening, dismiss, gone};
@@ -211,18 +212,15 @@ impl Simulation {
         observer: &dyn Observer,
     ) -> Result<(), Error> {
         let groups = Group::dealt(crew.size(), ready.min(crew.size()));
-        let opening =
-            Opening { more: true, groups: groups.len() as u32, folder: Some(main.to_string_lossy().into_owned()), ..Opening::default() };
-        let mut message = vec![];
-        opening.encode(&mut message);
-        crew.broadcast(&mut message).map_err(gone)?;
+        let folder = Some(main.to_string_lossy().into_owned());
+        Opening { more: true, groups: groups.len() as u32, folder, ..Opening::default() }.tell(&**crew)?;
         let own = group(crew, &groups[0]);
-        let busy = RefCell::new(vec![None; groups.len()]);
+        let dealing = RefCell::new(Dealing::between(groups.len()));
         let leaders: Vec<usize> = groups.iter().map(|group| group.start).collect();
         let recorder: &mut dyn Recorder = recorder;
         let at = RefCell::new((progress, recorder));
-        let (halted, told, begun) = (RefCell::default(), Cell::new(false), Cell::new(false));
-        let desk = Desk { of: self, crew, main, leaders, busy, at, halted, told, begun, observer };
+        let (halted, told, dealt) = (RefCell::default(), Cell::new(false), Cell::new(false));
+        let desk = Desk { of: self, crew, main, leaders, dealing, at, halted, told, dealt, observer };
         while let Some(next) = desk.next() {
             let Some(assigned) = next else {
                 thread::sleep(NAP);
@@ -248,30 +246,37 @@ impl Simulation {
             return own.map_or(Ok(()), |own| self.serve(&own));
         }
         let unread = |error: &dyn ToString| Error::Rank { rank: 0, reason: format!("says what cannot be read: {}", error.to_string()) };
+        let orders = Orders { crew, waiting: RefCell::default(), stopped: Cell::new(false) };
         loop {
-            let message = crew.receive(0).map_err(gone)?;
+            let message = orders.next().map_err(gone)?;
             match Task::decode(&mut Reader::new(&message)).map_err(|e| unread(&e))? {
                 Task::Run { run, params, card, picks } => {
                     let report = match self.told(run, &params, &card, picks) {
-                        Ok(assigned) => {
-                            let stopped = Stopped { crew, asked: Cell::new(false) };
-                            match self.do_aside(assigned, main, own.clone(), crew.rank(), &stopped) {
-                                Ok(()) => Report::Done { run },
-                                Err(Error::Interrupted { .. }) => Report::Stopped { run },
-                                Err(error) => Report::Failed { run, reason: error.to_string() },
-                            }
-                        }
+                        // It was given ahead.
+                        _ if orders.stopped.get() => Report::Stopped { run },
+                        Ok(assigned) => match self.do_aside(assigned, main, own.clone(), crew.rank(), &orders) {
+                            Ok(()) => Report::Done { run },
+                            Err(Error::Interrupted { .. }) => Report::Stopped { run },
+                            Err(error) => Report::Failed { run, reason: error.to_string() },
+                        },
                         Err(reason) => Report::Failed { run, reason },
                     };
                     let mut message = vec![];
                     report.encode(&mut message);
                     crew.send(0, &message).map_err(gone)?;
                 }
-                // It came when the run was over.
-                Task::Stop {} => {}
+                Task::Stop {} => orders.stopped.set(true),
                 Task::Leave {} => return own.map_or(Ok(()), |own| dismiss(&*own)),
             }
         }
+    }
+
+    /// Is what is told of a run so short that nobody waits until it is heard, which MPI does with some kilobytes?
+    fn is_told_at_once(&self, run: usize) -> bool {
+        const SHORT: usize = 1 << 10;
+        let planned = &self.runs[run];
+        // Those that begin with what clients picked name every client.
+        !matches!(planned.role, Role::Retrained { .. }) && Value::Object(self.entry(planned).method.params()).to_string().len() <= SHORT
     }
 
     /// A run as rank 0 told of it.
@@ -302,15 +307,14 @@ struct Desk<'a> {
     main: &'a Path,
     /// The first rank of each group.
     leaders: Vec<usize>,
-    /// By group, the run that it does.
-    busy: RefCell<Vec<Option<usize>>>,
+    dealing: RefCell<Dealing>,
     at: RefCell<(&'a mut Progress, &'a mut dyn Recorder)>,
     /// Why no run begins any more.
     halted: RefCell<Option<Error>>,
     /// Have the others been told to stop?
     told: Cell<bool>,
-    /// Has any run begun since groups were dealt?
-    begun: Cell<bool>,
+    /// Has everybody what can be given, until somebody comes?
+    dealt: Cell<bool>,
     observer: &'a dyn Observer,
 }
 
@@ -319,22 +323,27 @@ impl Desk<'_> {
     /// anything to do.
     fn next(&self) -> Option<Option<Assigned>> {
         self.look();
-        let own = if self.halted.borrow().is_some() { None } else { self.assign(0).transpose() };
+        let own = if self.halted.borrow().is_some() { None } else { self.assign(0, &self.ready()).transpose() };
         match own {
             Some(Ok(assigned)) => return Some(Some(assigned)),
             Some(Err(error)) => self.halt(error),
             None => {}
         }
-        self.busy.borrow().iter().any(Option::is_some).then_some(None)
+        self.dealing.borrow().is_any_at_work().then_some(None)
+    }
+
+    fn ready(&self) -> Vec<usize> {
+        self.of.ready(&*self.at.borrow().0)
     }
 
     fn look(&self) {
         for (group, leader) in self.leaders.iter().enumerate().skip(1) {
-            let Some(run) = self.busy.borrow()[group] else { continue };
-            match self.crew.look_for(*leader) {
-                Ok(None) => {}
-                Ok(Some(message)) => self.came(group, run, heard(*leader, &message)),
-                Err(error) => self.came(group, run, Err(gone(error))),
+            while let Some(run) = self.at_work(group) {
+                match self.crew.look_for(*leader) {
+                    Ok(None) => break,
+                    Ok(Some(message)) => self.came(group, run, heard(*leader, &message)),
+                    Err(error) => self.came(group, run, Err(gone(error))),
+                }
             }
         }
         if self.observer.stop() {
@@ -342,43 +351,43 @@ impl Desk<'_> {
             let done = self.at.borrow().0.runs.len();
             self.halt(Error::Interrupted { what: format!("{done} of {} runs are done", self.of.runs.len()), folder });
         }
-        if self.halted.borrow().is_some() {
+        if self.halted.borrow().is_some() || self.dealt.replace(true) {
             return;
         }
-        // Whoever is idle is given something; a rung that is over may leave everybody idle, and then groups are dealt anew.
+        // A rung that is over may leave everybody idle, and then groups are dealt anew.
+        let ready = self.ready();
         for group in 1..self.leaders.len() {
-            let told = self.assign(group).and_then(|assigned| {
-                let Some(Assigned { run, method, card, picks }) = assigned else { return Ok(()) };
-                let card = serde_json::to_string(&card).expect("a card is plain data");
-                let params = Value::Object(method.params()).to_string();
-                tell(self.crew, self.leaders[group], &Task::Run { run: run as u64, params, card, picks })
-            });
-            told.unwrap_or_else(|error| self.halt(error));
+            while let Some(told) =
+                self.assign(group, &ready).and_then(|some| some.map(|task| self.tell(group, task)).transpose()).transpose()
+            {
+                told.unwrap_or_else(|error| self.halt(error));
+            }
         }
     }
 
-    /// What a group does next: nothing while it is at work.
-    fn assign(&self, group: usize) -> Result<Option<Assigned>, Error> {
-        if self.busy.borrow()[group].is_some() {
-            return Ok(None);
-        }
+    /// Gives a group a run.
+    fn tell(&self, group: usize, Assigned { run, method, card, picks }: Assigned) -> Result<(), Error> {
+        let card = serde_json::to_string(&card).expect("a card is plain data");
+        let params = Value::Object(method.params()).to_string();
+        tell(self.crew, self.leaders[group], &Task::Run { run: run as u64, params, card, picks })
+    }
+
+    fn at_work(&self, group: usize) -> Option<usize> {
+        self.dealing.borrow().at_work(group)
+    }
+
+    /// What a group gets of the runs that can begin.
+    fn assign(&self, group: usize, ready: &[usize]) -> Result<Option<Assigned>, Error> {
+        let given = self.dealing.borrow_mut().give(group, ready, |run| self.of.is_told_at_once(run));
+        let Some(run) = given else { return Ok(None) };
         let (progress, recorder) = &mut *self.at.borrow_mut();
-        let ready = self.of.ready(progress);
-        let idle = self.busy.borrow().iter().all(Option::is_none);
-        // Where half of the groups would have nothing to do, larger ones are better: they are dealt when nobody is at work.
-        if idle && self.begun.get() && 2 * ready.len() <= self.leaders.len() {
-            return Ok(None);
-        }
-        let Some(run) = ready.into_iter().find(|run| !self.busy.borrow().contains(&Some(*run))) else { return Ok(None) };
-        let assigned = self.of.assigned(run, progress, &mut **recorder)?;
-        self.busy.borrow_mut()[group] = Some(run);
-        self.begun.set(true);
-        Ok(Some(assigned))
+        self.of.assigned(run, progress, &mut **recorder).map(Some).inspect_err(|_| self.dealing.borrow_mut().withdraw(group))
     }
 
     /// A group has come to the end of a run, or nowhere.
     fn came(&self, group: usize, run: usize, how: Result<(), Error>) {
-        self.busy.borrow_mut()[group] = None;
+        self.dealing.borrow_mut().came(group);
+        self.dealt.set(false);
         let (progress, recorder) = &mut *self.at.borrow_mut();
         let taken = how.and_then(|()| {
             progress.look_at(self.main, run)?;
@@ -400,7 +409,7 @@ impl Desk<'_> {
         }
         if !self.told.replace(true) {
             for (group, leader) in self.leaders.iter().enumerate().skip(1) {
-                if self.busy.borrow()[group].is_some() {
+                if self.at_work(group).is_some() {
                     // Who is gone takes the job along.
                     let _ = tell(self.crew, *leader, &Task::Stop {});
                 }
@@ -435,20 +444,36 @@ impl Observer for Desk<'_> {
     }
 }
 
-/// A leader hears from rank 0 when it is to stop.
-struct Stopped<'a> {
+/// What a leader hears from rank 0: the next run, when it is to stop, when it may leave.
+struct Orders<'a> {
     crew: &'a Arc<dyn Crew>,
-    asked: Cell<bool>,
+    /// What came while a run was under way.
+    waiting: RefCell<VecDeque<Vec<u8>>>,
+    /// Nothing is begun any more.
+    stopped: Cell<bool>,
 }
 
-impl Observer for Stopped<'_> {
+impl Orders<'_> {
+    fn next(&self) -> Result<Vec<u8>, CrewGone> {
+        match self.waiting.borrow_mut().pop_front() {
+            Some(message) => Ok(message),
+            None => self.crew.receive(0),
+        }
+    }
+}
+
+impl Observer for Orders<'_> {
     fn notice(&self, _: Event<'_>) {}
 
     fn stop(&self) -> bool {
-        if !self.asked.get() {
-            // Nothing else is said to those who are at work; if rank 0 is gone, so is the job.
-            self.asked.set(!matches!(self.crew.look_for(0), Ok(None)));
+        while !self.stopped.get() {
+            match self.crew.look_for(0) {
+                Ok(None) => break,
+                Ok(Some(message)) if matches!(whole(&message), Ok(Task::Run { .. })) => self.waiting.borrow_mut().push_back(message),
+                // To leave is said to nobody who is at work; if rank 0 is gone, so is the job.
+                Ok(Some(_)) | Err(_) => self.stopped.set(true),
+            }
         }
-        self.asked.get()
+        self.stopped.get()
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Outset, Planned, Role, Simulation, keep, note};
-use crate::client_states::parts;
+use crate::client_states::in_the_same_files;
 use crate::cluster::{self, Opening};
 use crate::config::ReferenceSection;
 use crate::error::Error;
@@ -92,12 +92,14 @@ impl Simulate<'_> {
             ..built.ground(&self.of.pool, seed, states)
         };
         let opened = self.open_elsewhere(&**method, folder.as_deref(), &saved);
-        // Whoever has opened the run is told to leave when this session goes, also where another rank could not.
-        let session = Arc::clone(method).on(ground).map_err(unkept)?;
+        // Whoever has opened the run is told to leave when this session goes, also where another rank could not. Where there is none, since
+        // this rank could not, they are told here: they wait for orders.
+        let session = Arc::clone(method).on(ground).or_else(|error| {
+            self.crew.as_deref().map_or(Ok(()), cluster::let_leave)?;
+            Err(unkept(error))
+        })?;
         opened?;
-        // Moments of another number of ranks speak of other files.
-        let here = |saved: &&Saved| parts(&saved.index).is_ok_and(|parts| parts.len() == ranks);
-        let generations = saved.iter().rev().filter(here).map(|saved| saved.generation).collect();
+        let generations = in_the_same_files(&saved, ranks).map_err(unkept)?.iter().rev().map(|saved| saved.generation).collect();
         let seconds_before = saved.first().map_or(0.0, |newest| newest.seconds);
         drop(saved);
         if let Some(elsewhere) = &self.of.elsewhere {

@@ -82,6 +82,14 @@ impl Problem {
         Self::build_from(config, &Folders::beside(base), run)
     }
 
+    /// How many examples each client has, where that is known: empty for clients without examples and without end.
+    pub fn sizes(&self) -> Vec<u64> {
+        match &self.touched {
+            Some(clients) => clients.rows().collect(),
+            None => self.shards.iter().map(|shard| shard.train.samples() as u64).collect(),
+        }
+    }
+
     /// As [`Problem::build`], with the data folder given.
     pub fn build_from(config: &ProblemConfig, folders: &Folders, run: u64) -> Result<Self, ProblemError> {
         let folders = &folders.limited(FileLimit::new(config.file_gib));
@@ -279,6 +287,7 @@ impl Problem {
         let mut fitted = model.fitted(Arc::new(Examples::new(outline)?), seed)?;
         inputs.extend(begin(&mut fitted, config.weights.as_ref(), folders)?);
         let start = fitted.start();
+        let memory_bytes = index_bytes(&roll);
         let clients = Arc::new(OnDemand::new(roll, fitted));
         Ok(Self {
             about,
@@ -294,7 +303,7 @@ impl Problem {
             liars: config.byzantine,
             devices: config.devices,
             preparation: None,
-            memory_bytes: 0,
+            memory_bytes,
             shared_bytes: 0,
             on_demand,
         })
@@ -345,6 +354,13 @@ impl Problem {
     }
 }
 
+/// About what is held of clients before any is asked for: where each one's examples begin, and of those in files a name and a place.
+fn index_bytes(roll: &Roll) -> u64 {
+    const PLACE: u64 = 120;
+    let named: u64 = roll.names().iter().map(|name| PLACE + name.len() as u64).sum();
+    named + 8 * u64::from(roll.clients)
+}
+
 /// Lets a model that was just made start at these weights; what was read for it.
 fn begin(fitted: &mut Arc<dyn Fitted>, weights: Option<&Weights>, folders: &Folders) -> Result<Option<Input>, ProblemError> {
     let fitted = Arc::get_mut(fitted).expect("the model was just made");
@@ -375,7 +391,8 @@ impl Population for Known {
     }
     fn shard(&self, client: ClientId) -> Result<Cow<'_, Shard>, StoreError> {
         let number = client.0 as usize;
-        Ok(Cow::Borrowed(self.shards.get(number).unwrap_or_else(|| &self.unseen[number - self.shards.len()])))
+        let found = self.shards.get(number).or_else(|| self.unseen.get(number - self.shards.len()));
+        found.map(Cow::Borrowed).ok_or_else(|| StoreError::unknown(client))
     }
 }
 

@@ -1,11 +1,14 @@
 //! Where each client's examples lie in a file: found in one pass over it, kept for the next time, and used to read clients one by one.
 //!
 //! An index is kept in the cache folder (`MOTET_CACHE`) under a name that is made of what the source says and of the sha256 of its files:
-//! another file has another index. Its first line holds the sha256 of the rest. One that is damaged is made again, and a note says so;
+//! another file has another index, and so has a version of Motet that writes down something else ([`Schema`]). Its first line holds the sha256 of the rest. One that is damaged is made again, and a note says so;
 //! where none can be written, it is made every time.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{Read, Seek, SeekFrom, Write};
+#[cfg(unix)]
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -49,14 +52,18 @@ pub(super) fn insisted(hold: Option<Holding>, file: &str, why: &str) -> Result<(
     }
 }
 
+/// Which source wrote an index, and its version: the number changes whenever the source's index says something else, or the same in other words.
+pub(super) struct Schema(pub(super) &'static str, pub(super) u32);
+
 /// The index of these files for a source: as it was kept, or made now. What should be said of it.
 pub(super) fn kept<S: Serialize, T: Serialize + DeserializeOwned>(
     folders: &Folders,
-    source: &S,
+    (source, Schema(kind, version)): (&S, Schema),
     files: &[Watched],
     make: impl FnOnce() -> Result<Option<T>, ProblemError>,
 ) -> Result<(Option<T>, Vec<String>), ProblemError> {
-    let mut name = Sha256::new_with_prefix(serde_json::to_string(source).expect("a source has text keys, as it was read with"));
+    let mut name = Sha256::new_with_prefix(format!("{MARK} {kind} {version} "));
+    name.update(serde_json::to_string(source).expect("a source has text keys, as it was read with"));
     files.iter().for_each(|file| name.update(&file.input.sha256));
     let place = folders.cache.as_ref().map(|cache| cache.join(format!("{}.index", hexadecimal(&name.finalize()[..16]))));
     let mut notes = vec![];
@@ -87,10 +94,11 @@ fn write<T: Serialize>(place: &Path, index: &T) -> std::io::Result<()> {
     let text = serde_json::to_vec(index)?;
     let whole = [format!("{MARK} {}\n", hexadecimal(&Sha256::digest(&text))).into_bytes(), text].concat();
     fs::create_dir_all(place.parent().unwrap_or(Path::new(".")))?;
-    // Two processes may write at once: each has a name of its own, and either result is right.
-    let own = place.with_extension(format!("{}.part", std::process::id()));
-    fs::write(&own, whole)?;
-    fs::rename(&own, place).inspect_err(|_| {
+    // Two processes may write at once, and be on two machines that have this folder in common: each has a name of its own, and either
+    // result is right.
+    let own = place.with_extension(format!("{:016x}.part", RandomState::new().hash_one(std::process::id())));
+    let written = File::create_new(&own)?.write_all(&whole).and_then(|()| fs::rename(&own, place));
+    written.inspect_err(|_| {
         let _ = fs::remove_file(&own);
     })
 }
@@ -99,22 +107,44 @@ fn write<T: Serialize>(place: &Path, index: &T) -> std::io::Result<()> {
 pub(super) struct Watched {
     pub(super) path: PathBuf,
     pub(super) input: Input,
+    version: Version,
+}
+
+/// What changes with a file: its length, when it was last written, and where that can be asked also which file it is and when anything about it
+/// changed last, so that one that was put in its place is noticed though it is as long and as old.
+#[derive(Debug, PartialEq, Eq)]
+struct Version {
+    bytes: u64,
     modified: Option<SystemTime>,
+    #[cfg(unix)]
+    identity: (u64, i64, i64),
+}
+
+impl Version {
+    fn of(about: &fs::Metadata) -> Self {
+        Self {
+            bytes: about.len(),
+            modified: about.modified().ok(),
+            #[cfg(unix)]
+            identity: (about.ino(), about.ctime(), about.ctime_nsec()),
+        }
+    }
 }
 
 impl Watched {
     /// What it is now.
     pub(super) fn new(path: &Path) -> Result<Self, ProblemError> {
-        let modified = open_regular(path)?.0.metadata().ok().and_then(|about| about.modified().ok());
+        let unreadable = |cause| ProblemError::Unreadable { file: path.to_path_buf(), cause };
+        let version = Version::of(&open_regular(path)?.0.metadata().map_err(unreadable)?);
         let input = fingerprint(path)?;
         verify(path, &input)?;
-        Ok(Self { path: path.to_path_buf(), input, modified })
+        Ok(Self { path: path.to_path_buf(), input, version })
     }
 
-    /// Is it still what it was? Told by its size and the time of its last change.
+    /// Is it still what it was?
     pub(super) fn unchanged(&self) -> Result<(), ProblemError> {
         let about = fs::metadata(&self.path).map_err(|cause| ProblemError::Unreadable { file: self.path.clone(), cause })?;
-        if about.len() == self.input.bytes && about.modified().ok() == self.modified {
+        if Version::of(&about) == self.version {
             return Ok(());
         }
         Err(ProblemError::ChangedInUse { file: self.path.clone() })

@@ -9,7 +9,7 @@ pub(super) struct Numbers {
     kept: Kept,
     /// Rows that came while all were k/255.
     as_bytes: usize,
-    /// From this row on, numbers are no bytes whatever they are: somebody else's rows in the same file are none.
+    /// From this row on, numbers are no bytes whatever they are: somebody else's rows in the same file are none. Then none are in the end.
     numbers_from: Option<usize>,
 }
 
@@ -72,7 +72,11 @@ impl Numbers {
     }
 
     /// All rows; none if there were none.
-    pub(super) fn matrix(self) -> Option<Matrix> {
+    pub(super) fn matrix(mut self) -> Option<Matrix> {
+        // Whoever says from where on they are numbers knows that the file's rows are some, though all of these may have come before.
+        if self.numbers_from.is_some() {
+            self.kept.spell_out();
+        }
         match self.kept {
             Kept::Nothing => None,
             Kept::Bytes(cols, values) => Some(Matrix::Bytes(Bytes::pixels(cols, values))),

@@ -72,6 +72,13 @@ fn users_of_leaf_are_the_same_one_by_one() {
     let source = json!({"kind": "leaf", "path": "train.json", "test": "test.json"});
     let (_, touched) = same(place, source, json!({"kind": "softmax"}));
     assert_eq!(touched.client_names(), ["a", "b"]);
+    // All rows of a user may be k/255 and stand before the number that ends that.
+    fs::write(
+        place.join("first.json"),
+        r#"{"user_data": {"a": {"x": [[0, 1], [1, 1], [1, 0], [0, 0], [0, 1]], "y": [0, 1, 0, 1, 1]}, "b": {"x": [[1, 0], [0.37, 1]], "y": [1, 0]}}}"#,
+    )
+    .unwrap();
+    same(place, json!({"kind": "leaf", "path": "first.json"}), json!({"kind": "softmax"}));
     fs::write(
         place.join("plays.json"),
         r#"{"user_data": {"HAMLET": {"x": ["To b", "o be"], "y": ["e", "~"]}, "LEAR": {"x": ["Howl"], "y": [","]}}}"#,
@@ -99,6 +106,11 @@ fn clients_of_sqlite_files_are_the_same_one_by_one() {
     tff(&place.join("digits.sqlite"), &rows);
     let (_, touched) = same(place, json!({"kind": "tff", "path": "digits.sqlite", "test": "test"}), json!({"kind": "softmax"}));
     assert_eq!(touched.client_names(), ["f1", "f2", "f3"]);
+    // The same where all rows of a client stand before the first that is no k/255.
+    let rows: Vec<_> =
+        (0..8).map(|k: i64| ("train", ["f1", "f2"][k as usize / 4], digit(&[1.0, [0.0, 0.37][k as usize / 7]], k % 2))).collect();
+    tff(&place.join("first.sqlite"), &rows);
+    same(place, json!({"kind": "tff", "path": "first.sqlite"}), json!({"kind": "softmax"}));
     let snippet = |text: &str| proto(&[("snippets", Feature::Text(text))]);
     let said = [
         ("train", "LEAR", "Howl, howl, howl"),
@@ -166,6 +178,18 @@ fn what_happens_to_a_file_or_its_index_is_told() {
     let problem = touched().unwrap();
     fs::write(&file, TABLE.replace("red,b,3", "red,b,39")).unwrap();
     assert!(ask(&problem).unwrap_err().contains("changed while clients were read from it"));
+    // One as long and as old as the one before is another file all the same.
+    #[cfg(unix)]
+    {
+        let problem = touched().unwrap();
+        let about = fs::metadata(&file).unwrap();
+        let other = place.join("other.csv");
+        fs::write(&other, TABLE.replace("red,b,3", "red,b,38")).unwrap();
+        fs::File::options().write(true).open(&other).unwrap().set_modified(about.modified().unwrap()).unwrap();
+        fs::rename(&other, &file).unwrap();
+        assert_eq!(about.len(), fs::metadata(&file).unwrap().len());
+        assert!(ask(&problem).unwrap_err().contains("changed while clients were read from it"));
+    }
     let (new, old) = (touched().unwrap(), TABLE.len());
     assert_eq!((ask(&new), fs::metadata(&file).unwrap().len() as usize), (Ok(()), old + 1), "another file has an index of its own");
     fs::remove_file(&file).unwrap();

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use bytemuck::AnyBitPattern;
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, Participants, Probe, Received, Roster, Score, Slot, Vector, Wave,
+    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, ModelShape, Participants, Probe, Received, Roster, Score, Slot, Vector, Wave,
     sum_by_exchange,
 };
 
-use super::{Crew, Homes, Keeps};
+use super::{Crew, CrewGone, Homes, Keeps};
 use crate::pool::Pool;
 use crate::threads::Threads;
 
@@ -113,8 +113,13 @@ impl Frame {
 }
 
 /// Nothing is served here but by rank 0.
-pub fn serve<A: Algorithm>(_: &Host<A>, _: &Pool, crew: &dyn Crew, _: &dyn Keeps) -> Result<(), Abort> {
+pub fn serve<A: Algorithm>(_: (&Host<A>, ModelShape), _: &Pool, crew: &dyn Crew, _: &dyn Keeps) -> Result<(), Abort> {
     Err(Abort::Closed(format!("rank {} runs a program without the feature `ranks`", crew.rank())))
+}
+
+/// Nobody serves anything.
+pub fn leave(_: &dyn Crew) -> Result<(), CrewGone> {
+    Ok(())
 }
 
 impl<A: Algorithm> Fleet<A> for Ranks<A> {

@@ -28,7 +28,7 @@ mod times;
 use motet_core::{Abort, StoreError};
 
 #[cfg(not(feature = "ranks"))]
-pub use absent::{Frame, Ranks, Shelf, Team, serve};
+pub use absent::{Frame, Ranks, Shelf, Team, leave, serve};
 pub use group::Group;
 pub use homes::Homes;
 pub use local::LocalCrew;
@@ -37,7 +37,7 @@ pub use mpi::{MpiCrew, MpiSession};
 #[cfg(feature = "ranks")]
 pub use ranks::{Ranks, Team};
 #[cfg(feature = "ranks")]
-pub use serve::serve;
+pub use serve::{leave, serve};
 #[cfg(feature = "ranks")]
 pub use shelf::{Frame, Shelf};
 

@@ -1,6 +1,6 @@
 //! What rank 0 tells the others, and how they answer.
 
-use motet_core::{ClientId, ProbeRequest, Reader, Slot, StoreError, Vector, Wire, wire};
+use motet_core::{ClientId, ModelShape, ProbeRequest, Reader, Slot, StoreError, Vector, Wire, WireError, wire};
 
 use super::sums::SumOrder;
 use super::{Crew, CrewGone};
@@ -58,9 +58,12 @@ pub(super) enum Entry<'a> {
     End { large: bool },
 }
 
+/// Bytes of the length before an entry, which may be a reply of any size.
+const LENGTH: usize = size_of::<u64>();
+
 /// A client's entry, framed.
 pub(super) fn entry(of: Result<Option<impl FnOnce(&mut Vec<u8>)>, StoreError>) -> Vec<u8> {
-    let mut framed = vec![0; 4];
+    let mut framed = vec![0; LENGTH];
     match of {
         Ok(None) => framed.push(0),
         Ok(Some(write)) => {
@@ -73,8 +76,8 @@ pub(super) fn entry(of: Result<Option<impl FnOnce(&mut Vec<u8>)>, StoreError>) -
             reason.encode(&mut framed);
         }
     }
-    let length = (framed.len() - 4) as u32;
-    framed[..4].copy_from_slice(&length.to_le_bytes());
+    let length = (framed.len() - LENGTH) as u64;
+    framed[..LENGTH].copy_from_slice(&length.to_le_bytes());
     framed
 }
 
@@ -105,7 +108,7 @@ impl<'a> Outbox<'a> {
     }
 
     pub(super) fn end(mut self, large: bool) -> Result<(), CrewGone> {
-        self.push(vec![2, 0, 0, 0, 3, u8::from(large)])?;
+        self.push([&2u64.to_le_bytes()[..], &[3, u8::from(large)]].concat())?;
         self.flush()
     }
 
@@ -151,8 +154,8 @@ impl Inbox {
 
 /// The first of several entries, which is cut off; none if they are none of ours.
 pub(super) fn cut<'a>(entries: &mut &'a [u8]) -> Option<Entry<'a>> {
-    let (length, rest) = entries.split_first_chunk::<4>()?;
-    let (body, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let (length, rest) = entries.split_first_chunk::<LENGTH>()?;
+    let (body, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
     *entries = rest;
     let (kind, bytes) = body.split_first()?;
     let mut body = Reader::new(bytes);
@@ -163,6 +166,22 @@ pub(super) fn cut<'a>(entries: &mut &'a [u8]) -> Option<Entry<'a>> {
         3 => Entry::End { large: bool::decode(&mut body).ok()? },
         _ => return None,
     })
+}
+
+/// Can a crew of so many ranks, whose clients have models of this shape, do what an order says? It comes from another process: nothing that
+/// indexes or is given room by it may be beyond what is here.
+pub(super) fn sound(order: &Order, ranks: usize, model: ModelShape) -> Result<(), WireError> {
+    let (calls, vectors) = match order {
+        Order::Exchange { calls, .. } | Order::Anchors { calls } | Order::RoundClosed { calls } => (calls, None),
+        Order::Probe { calls, reference, .. } => (calls, reference.as_ref().map(ModelShape::of)),
+        Order::Sum { of } if of.weights.len() == of.calls.len() => (&of.calls, Some(of.model)),
+        Order::Sum { .. } => return Err(WireError::Unsound("a sum with other weights than calls")),
+        Order::Commit {} | Order::Release { .. } | Order::Leave {} => return Ok(()),
+    };
+    if calls.iter().any(|call| call.rank as usize >= ranks) {
+        return Err(WireError::Unsound("a call for a rank that is not there"));
+    }
+    if vectors.is_some_and(|shape| shape != model) { Err(WireError::Unsound("a model of another shape")) } else { Ok(()) }
 }
 
 impl Call {

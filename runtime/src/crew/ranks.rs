@@ -10,6 +10,7 @@ use motet_core::{
 };
 
 use super::orders::{Call, Entry, Inbox, Order, tell};
+use super::serve::leave;
 use super::sums::{Head, SumOrder, at_once, joined, pays, together};
 use super::times::{Times, nanoseconds};
 use super::{Crew, CrewGone, Homes, TOGETHER_FROM};
@@ -316,7 +317,7 @@ impl<A: Algorithm> Team<A> {
 impl<A: Algorithm> Drop for Team<A> {
     fn drop(&mut self) {
         // Whoever is gone needs no telling.
-        let _ = tell(&*self.crew, &Order::Leave {}, |_| ());
+        let _ = leave(&*self.crew);
     }
 }
 

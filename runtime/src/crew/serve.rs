@@ -1,25 +1,28 @@
 //! What a rank does that is not the server's: serve its clients until it is told to leave.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Instant;
 
-use motet_core::{Abort, Algorithm, Answer, Host, Reader, Vector, Wire, WireError};
+use motet_core::{Abort, Algorithm, Answer, Host, ModelShape, Reader, Vector, Wire, all_fit};
 
-use super::orders::{Call, Order, Outbox, entry};
+use super::orders::{Call, Order, Outbox, entry, sound, tell};
 use super::sums::{Reached, together};
 use super::times::nanoseconds;
-use super::{Crew, Keeps};
+use super::{Crew, CrewGone, Keeps};
 use crate::pool::Pool;
 
-/// Serves the clients of this rank, on the pool's threads, until rank 0 says that the run is over.
-pub fn serve<A: Algorithm>(host: &Host<A>, pool: &Pool, crew: &dyn Crew, states: &dyn Keeps) -> Result<(), Abort> {
-    let rank = Rank { host: Arc::new(host.clone()), pool, crew };
+/// Serves the clients of this rank, whose models have this shape, on the pool's threads, until rank 0 says that the run is over.
+pub fn serve<A: Algorithm>((host, model): (&Host<A>, ModelShape), pool: &Pool, crew: &dyn Crew, states: &dyn Keeps) -> Result<(), Abort> {
+    let rank = Rank { host: Arc::new(host.clone()), model, pool, crew };
     let mut message = vec![];
     loop {
         message.clear();
         crew.broadcast(&mut message)?;
         let mut then = Reader::new(&message);
-        match Order::decode(&mut then).map_err(unreadable)? {
+        let order = Order::decode(&mut then).map_err(unreadable)?;
+        sound(&order, crew.size(), model).map_err(unreadable)?;
+        match order {
             Order::Exchange { slot, calls, same } => {
                 let calls = rank.own(&calls);
                 if calls.is_empty() {
@@ -40,7 +43,7 @@ pub fn serve<A: Algorithm>(host: &Host<A>, pool: &Pool, crew: &dyn Crew, states:
                 })?;
             }
             Order::Sum { of } => {
-                let ask = Arc::new(A::Ask::decode(&mut then).map_err(unreadable)?);
+                let ask = Arc::new(rank.read::<A::Ask>(&mut then)?);
                 rank.host.expect(&rank.own(&of.calls).iter().map(Call::id).collect::<Vec<_>>());
                 let [first, second] = together((&rank.host, pool, crew), &of, &ask, None, &mut |_, _| {})?;
                 let (reached, mut message): (Reached, _) = (((first, second), host.keeps_large_states()), vec![]);
@@ -94,6 +97,7 @@ pub fn serve<A: Algorithm>(host: &Host<A>, pool: &Pool, crew: &dyn Crew, states:
 
 struct Rank<'a, A: Algorithm> {
     host: Arc<Host<A>>,
+    model: ModelShape,
     pool: &'a Pool,
     crew: &'a dyn Crew,
 }
@@ -107,11 +111,18 @@ impl<A: Algorithm> Rank<'_, A> {
     /// What clients are asked: one thing that follows the order, or one each in a message.
     fn each<T: Wire>(&self, same: bool, then: &mut Reader<'_>, count: usize) -> Result<Vec<T>, Abort> {
         if same {
-            return Ok(vec![T::decode(then).map_err(unreadable)?]);
+            return Ok(vec![self.read(then)?]);
         }
         let message = self.crew.receive(0)?;
         let mut from = Reader::new(&message);
-        (0..count).map(|_| T::decode(&mut from).map_err(unreadable)).collect()
+        (0..count).map(|_| self.read(&mut from)).collect()
+    }
+
+    /// What clients are asked or scored by: all its vectors are models.
+    fn read<T: Wire>(&self, from: &mut Reader<'_>) -> Result<T, Abort> {
+        let mut read = T::decode(from).map_err(unreadable)?;
+        all_fit(&mut read, self.model).map_err(unreadable)?;
+        Ok(read)
     }
 
     /// Makes an entry for each client and sends them in order.
@@ -127,6 +138,11 @@ impl<A: Algorithm> Rank<'_, A> {
     }
 }
 
-fn unreadable(error: WireError) -> Abort {
+/// Ends what the other ranks [`serve`], where rank 0 itself cannot do its part. [`Ranks`](super::Ranks) sees to it once it is there.
+pub fn leave(crew: &dyn Crew) -> Result<(), CrewGone> {
+    tell(crew, &Order::Leave {}, |_| ())
+}
+
+fn unreadable(error: impl Display) -> Abort {
     Abort::Closed(format!("an order of rank 0 cannot be read: {error}"))
 }

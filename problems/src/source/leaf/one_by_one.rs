@@ -14,7 +14,7 @@ use crate::dataset::{Dataset, Usage};
 use crate::error::ProblemError;
 use crate::guard::open_regular;
 use crate::on_demand::{ClientExamples, Holding};
-use crate::source::index::{Form, Index, Located, Watched, insisted, kept, worth_it};
+use crate::source::index::{Form, Index, Located, Schema, Watched, insisted, kept, worth_it};
 use crate::source::numbers::{Labels, Numbers};
 use crate::source::open::is_packed;
 use crate::source::{Material, Place};
@@ -34,7 +34,7 @@ impl Leaf {
         }
         let files = parts.iter().map(|(path, _)| Watched::new(path)).collect::<Result<Vec<_>, _>>()?;
         let lots = parts.iter().map(|(_, lot)| *lot).collect::<Vec<_>>();
-        let (index, notes) = kept(place.folders, self, &files, || survey(&files, &lots))?;
+        let (index, notes) = kept(place.folders, (self, Schema("leaf", 1)), &files, || survey(&files, &lots))?;
         let Some(index) = index else {
             return insisted(place.hold, &file, "words are numbered by what everybody wrote").map(|()| None);
         };

@@ -21,7 +21,7 @@ use crate::guard::open_regular;
 use crate::matrix::{Dense, Matrix};
 use crate::on_demand::{ClientExamples, Holding};
 use crate::prepare::{Field, Form};
-use crate::source::index::{Located, Watched, insisted, kept, worth_it};
+use crate::source::index::{Located, Schema, Watched, insisted, kept, worth_it};
 use crate::source::open::is_packed;
 use crate::source::{Material, Place};
 
@@ -40,7 +40,7 @@ impl Table {
             return insisted(place.hold, &self.path.display().to_string(), why).map(|()| None);
         }
         let files = [Watched::new(&path)?];
-        let (index, notes) = kept(place.folders, self, &files, || self.survey(&path, client))?;
+        let (index, notes) = kept(place.folders, (self, Schema("table", 1)), &files, || self.survey(&path, client))?;
         let ([file], Some(index)) = (files, index) else { return Ok(None) };
         let inputs = vec![file.input.clone()];
         let clients = Arc::new(Clients { of: self.clone(), index, file, notes });

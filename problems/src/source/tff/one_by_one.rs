@@ -10,7 +10,7 @@ use crate::dataset::Dataset;
 use crate::error::ProblemError;
 use crate::guard::FileLimit;
 use crate::on_demand::{ClientExamples, Holding};
-use crate::source::index::{Index, Located, Watched, insisted, kept, worth_it};
+use crate::source::index::{Index, Located, Schema, Watched, insisted, kept, worth_it};
 use crate::source::numbers::Labels;
 use crate::source::{Material, Place};
 
@@ -29,7 +29,7 @@ impl Tff {
         let Some(first) = volumes.first() else { return Ok(None) };
         let parts = self.parts(first, volumes.get(1))?;
         let read = parts.iter().map(|part| (part.file, part.split.clone(), part.lot)).collect();
-        let (index, notes) = kept(place.folders, self, &files, || self.survey(&parts))?;
+        let (index, notes) = kept(place.folders, (self, Schema("tff", 1)), &files, || self.survey(&parts))?;
         drop(parts);
         let Some(index) = index else {
             return insisted(place.hold, &self.path.display().to_string(), "words are numbered by what everybody wrote").map(|()| None);
