@@ -10,5 +10,6 @@ mod links;
 mod pages;
 mod pictures;
 mod reference;
+mod shapes;
 mod snippets;
 mod words;
