@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, missing_docs)] // a test
 
 mod blocks;
+mod canvas;
 mod links;
 mod pages;
 mod pictures;
