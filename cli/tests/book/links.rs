@@ -45,7 +45,8 @@ fn every_page_is_in_the_table_of_contents() {
 #[test]
 fn pages_are_called_what_the_table_of_contents_calls_them() {
     let summary = Page::read("docs/SUMMARY.md");
-    let entries = summary.text.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix('[')?.strip_suffix(')')?.split_once("]("));
+    let entries =
+        summary.text.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix('[')?.strip_suffix(')')?.split_once("]("));
     for (name, place) in entries.filter(|(_, place)| !place.starts_with("lab/") && !place.starts_with("decisions/")) {
         let page = Page::read(&format!("docs/{place}"));
         assert_eq!(page.text.lines().next(), Some(&*format!("# {name}")), "{}", page.name());

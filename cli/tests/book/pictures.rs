@@ -84,18 +84,18 @@ fn the_picture_of_scaling_follows_the_formulas_of_its_page() {
         ("up, replies read at rank 0", &|ranks| latency + replies(ranks) * (1.0 - 1.0 / nodes(ranks)) / bandwidth),
         ("up, sums on all ranks", &|_| 2.0 * latency + 81.0 * bytes / bandwidth),
     ];
-    let (x, y) = (|ranks: f64| 60.0 + 62.0 * (ranks.log2() - 4.0), |seconds: f64| 60.0 - 80.0 * (seconds.log10() - 2.0));
+    let (x, y) = (|ranks: f64| 70.0 + 60.0 * (ranks.log2() - 4.0), |seconds: f64| 60.0 - 64.0 * (seconds.log10() - 2.0));
     let mut canvas = Canvas::new(760, 440);
-    for (power, word) in [(-2, "10 ms"), (-1, "100 ms"), (0, "1 s"), (1, "10 s"), (2, "100 s")] {
+    for (power, word) in [(-3, "1 ms"), (-2, "10 ms"), (-1, "100 ms"), (0, "1 s"), (1, "10 s"), (2, "100 s")] {
         let level = y(10f64.powi(power));
-        canvas.grid((60.0, level), (500.0, level));
-        canvas.words((52.0, level + 5.0), "end", MUTED, word);
+        canvas.grid((70.0, level), (500.0, level));
+        canvas.words((62.0, level + 5.0), "end", MUTED, word);
     }
     for ranks in [16.0, 64.0, 256.0, 1024.0] {
         canvas.words((x(ranks), 404.0), "middle", MUTED, &ranks.to_string());
     }
     canvas.words((280.0, 430.0), "middle", TEXT, "ranks, eight on each node");
-    canvas.words((60.0, 30.0), "start", TEXT, "seconds of a round, by part: a model of 4 MB, ten clients for each rank");
+    canvas.words((70.0, 30.0), "start", TEXT, "seconds of a round, by part: a model of 4 MB, ten clients for each rank");
     for (k, (name, seconds)) in terms.iter().enumerate() {
         let points: Vec<(f64, f64)> = (4..=10).map(|power| 2f64.powi(power)).map(|ranks| (x(ranks), y(seconds(ranks)))).collect();
         canvas.line(&points, SERIES[k], ["none", "9 4", "9 3 2 3", "4 3"][k]);
