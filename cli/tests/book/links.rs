@@ -43,6 +43,17 @@ fn every_page_is_in_the_table_of_contents() {
 }
 
 #[test]
+fn pages_are_called_what_the_table_of_contents_calls_them() {
+    let summary = Page::read("docs/SUMMARY.md");
+    let entries =
+        summary.text.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix('[')?.strip_suffix(')')?.split_once("]("));
+    for (name, place) in entries.filter(|(_, place)| !place.starts_with("lab/") && !place.starts_with("decisions/")) {
+        let page = Page::read(&format!("docs/{place}"));
+        assert_eq!(page.text.lines().next(), Some(&*format!("# {name}")), "{}", page.name());
+    }
+}
+
+#[test]
 fn every_decision_has_a_number_of_its_own_and_its_three_parts() {
     let mut numbers = BTreeMap::new();
     for page in all().iter().filter(|p| p.place.starts_with("docs/decisions") && !p.place.ends_with("index.md")) {

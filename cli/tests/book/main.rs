@@ -6,9 +6,11 @@
 #![allow(clippy::unwrap_used, missing_docs)] // a test
 
 mod blocks;
+mod canvas;
 mod links;
 mod pages;
 mod pictures;
 mod reference;
+mod shapes;
 mod snippets;
 mod words;

@@ -7,7 +7,7 @@
 //! | `toml part`, `toml part=scafflix` | a piece: put into a small experiment (its method is `flix`, or the one that is named), which `motet check` accepts |
 //! | `rust` | a doctest: the page must be in the list of `cli/src/lib.rs` |
 //! | `python` | the blocks of a page are one script for the interpreter that `MOTET_PYTHON` names, which has the wheel; without it they wait |
-//! | `text`, `json` | shown, not run |
+//! | `text`, `json` | shown, not run; the keys of a `json` block with `of` or `file` are compared in `shapes.rs` |
 //!
 //! The mark `data` is for blocks that need the files of `MOTET_DATA`, `norun="why"` for what a test cannot do.
 
