@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Outcome, Plan, Rhythm, Seed, Study, Vector};
+use motet_core::{ClientId, Fleet, Outcome, Plan, Rhythm, Seed, Study, Vector};
+
+use motet_runtime::Lossy;
 
 use crate::trial::Trial;
 
 /// Draws enough to see the rarest of the outcomes below, of probability 1/16, but for a chance of 1e-8.
 const SEEDS: u64 = 300;
+
+/// Where all rounds begin.
+const START: f64 = 3.0;
 
 /// Ways to draw of two clients, the probabilities of all that can come of each, the most frequent first, and what they are.
 const WAYS: [(&str, &str, &[f64]); 5] = [
@@ -37,7 +42,34 @@ pub fn is_right_on_average<A: Study>(drawing: impl Fn(&str) -> Result<A, String>
             return Err(format!("with {how} a round ends at {mean} on average, with everyone at {whole}"));
         }
     }
+    // Two outcomes are those of one client alone.
+    for (how, sampling, _) in WAYS.iter().filter(|(.., chances)| chances.len() > 2) {
+        stands_for_the_silent(how, &Arc::new(drawing(sampling)?), trial)?;
+    }
     Ok(())
+}
+
+/// A draw of both clients, each of whom is silent with probability 1/2: given that somebody answers, one, the other and both are equally
+/// probable, and on average the shared model must be what it is when both answer. With one client there is nobody to stand for another.
+fn stands_for_the_silent<A: Study>(how: &str, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+    for seed in (1..=SEEDS).map(Seed) {
+        let mut ends: Vec<f64> = vec![];
+        for dice in (1..=60).map(Seed) {
+            // Where nobody answers there is no round.
+            let Ok(x) = after(method, trial, seed, &mut Lossy::new(trial.inline(method, seed), 0.5, dice)) else { continue };
+            if x != START && !ends.contains(&x) {
+                ends.push(x);
+            }
+        }
+        // Where one client was drawn, there is one end.
+        let [a, b, c] = ends[..] else { continue };
+        let (mean, whole) = ((a + b + c) / 3.0, after(method, trial, seed, &mut trial.inline(method, seed))?);
+        if (mean - whole).abs() > 1e-12 {
+            return Err(format!("with {how} and silent clients a round ends at {mean} on average, else at {whole}"));
+        }
+        return Ok(());
+    }
+    Err(format!("{how} and silent clients: no draw of both has three ends"))
 }
 
 /// What one round can end at, and how often it did.
@@ -50,12 +82,17 @@ fn outcomes<A: Study>(method: A, trial: &Trial) -> Result<Vec<(f64, u64)>, Strin
     Ok(seen.into_values().collect())
 }
 
-/// The shared model, one number, after a round from 3.
+/// The shared model, one number, after a round in which everyone answers.
 fn after_one_round<A: Study>(method: &Arc<A>, trial: &Trial, seed: u64) -> Result<f64, String> {
-    let plan = Plan { rhythm: Rhythm::Never, ..Plan::new(1, Seed(seed)) };
-    let start = Vector::from(vec![3.0; trial.dim]);
-    let trained =
-        motet_core::train(&**method, start, &plan, &mut trial.inline(method, Seed(seed)), &mut vec![]).map_err(|e| e.to_string())?;
+    after(method, trial, Seed(seed), &mut trial.inline(method, Seed(seed)))
+}
+
+/// The same with any fleet.
+fn after<A: Study>(method: &Arc<A>, trial: &Trial, seed: Seed, fleet: &mut dyn Fleet<A>) -> Result<f64, String> {
+    // Whoever answers is enough, and a round without anyone is not drawn anew.
+    let plan = Plan { rhythm: Rhythm::Never, quorum: 0.0, attempts: 1, ..Plan::new(1, seed) };
+    let start = Vector::from(vec![START; trial.dim]);
+    let trained = motet_core::train(&**method, start, &plan, fleet, &mut vec![]).map_err(|e| e.to_string())?;
     if trained.outcome != Outcome::Finished {
         return Err(trained.outcome.to_string());
     }

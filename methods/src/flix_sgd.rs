@@ -35,7 +35,7 @@ use crate::registry::{Card, Method, Reads};
 pub struct FlixSgd {
     /// αᵢ: share of the shared model in what each client deploys, from 0 to 1: a number, { per_client = [...] }, or { estimate = { eps = 1e-3, online = true } }: the largest that costs the client at most eps.
     pub alpha: Shares,
-    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } }, { passes = 10 } or { self-normalised = {...} } around one of these, which varies less from draw to draw but is biased where chances are unequal.
     #[serde(default)]
     pub sampling: Sampling,
     /// |B|: examples per gradient, a number or "all" (default).

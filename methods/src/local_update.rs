@@ -110,7 +110,7 @@ pub struct LocalUpdateSettings {
     /// Batches: "fresh" (default, no example twice in a batch), "replacement" or "passes" (shuffled, one after the other).
     #[serde(default)]
     pub draw: Draw,
-    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } }, { passes = 10 } or { self-normalised = {...} } around one of these, which varies less from draw to draw but is biased where chances are unequal.
     #[serde(default)]
     pub sampling: Sampling,
     /// x⁰: "model" (default), "zeros" or "ones".
@@ -302,7 +302,11 @@ impl<P: Preset> Algorithm for LocalUpdateFamily<P> {
         let cohort = round.sample(&self.recipe.common.sampling); // line 2
         let (gamma, eta) = self.rates(s);
         let x = s.x.clone();
-        let signs = s.spreads.as_ref().filter(|spreads| spreads.wants_signs()).map(|_| round.rng().next_u64());
+        let mut signs = None;
+        if let Some(spreads) = &mut s.spreads {
+            spreads.await_everyone(round.index())?;
+            signs = spreads.try_signs(|| round.rng().next_u64());
+        }
         let ask = match &s.spreads {
             Some(_) => Ask::Explore { x, gamma, signs },
             None if gamma == self.known_gamma() => Ask::Train { x },

@@ -37,7 +37,7 @@ use motet_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::{Compressors, Turn};
-use crate::parts::questions::{Ask, Judging, Places, Reply, Validation};
+use crate::parts::questions::{Ask, Judging, Places, Reply, Validation, too_long};
 use crate::parts::{Amount, BatchSize, Clip, Gradients, Mirror, Weighed, simplex_of, target_suits, weighs_for_one_target};
 use crate::registry::{Card, Method, Reads};
 
@@ -120,7 +120,7 @@ impl MeritFed {
             None if self.local_steps == Amount::default() => Ask::Differentiate { models: vec![x] },
             None => Ask::Work { x },
         };
-        let precision = s.x.precision();
+        let (precision, mut overlong) = (s.x.precision(), None);
         round.ask(&cohort, ask, |id, reply| match (reply, &self.compressor, turn) {
             (Reply::Gradients { g }, ..) => g.into_iter().take(1).for_each(|g| gradients.push(id, g)),
             (Reply::Condensed { packed }, Some(compressors), Some(turn)) => {
@@ -128,8 +128,12 @@ impl MeritFed {
                 compressors.of(id).opened(&packed, &turn.of(id), dim).add_to(1.0, &mut g);
                 gradients.push(id, g);
             }
+            (Reply::Unable {}, ..) => overlong = Some(id),
             _ => {}
         })?;
+        if let Some(client) = overlong {
+            return Err(too_long(client.0));
+        }
         s.w.banish(round.dropped());
         Ok(self.clip.applied(gradients))
     }
@@ -176,9 +180,12 @@ impl Algorithm for MeritFed {
 
     fn answer(&self, me: &mut Places, ask: &Ask, site: &mut Site<'_>) -> Reply {
         match (ask, &self.compressor) {
-            (Ask::Work { x }, _) => Reply::Gradients { g: vec![me.work(x, self.local_steps, *self.step, self.batch, site)] },
+            (Ask::Work { x }, _) => {
+                me.work(x, self.local_steps, *self.step, self.batch, site).map_or(Reply::Unable {}, |q| Reply::Gradients { g: vec![q] })
+            }
             (Ask::Condense { x, turn }, Some(compressors)) => {
-                let (q, mut opened) = (me.work(x, self.local_steps, *self.step, self.batch, site), x.zeros_like());
+                let Some(q) = me.work(x, self.local_steps, *self.step, self.batch, site) else { return Reply::Unable {} };
+                let mut opened = x.zeros_like();
                 let packed = compressors.of(site.id).compress_into(&q, &turn.of(site.id), &mut site.rng, 1.0, &mut opened);
                 Reply::Condensed { packed }
             }

@@ -38,7 +38,7 @@ pub struct Scaffold {
     /// |B|: examples per gradient, a number or "all" (default).
     #[serde(default)]
     pub batch: BatchSize,
-    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } } or { passes = 10 }.
+    /// S: "everyone" (default), { clients = 10 }, { bernoulli = 0.1 }, { replacement = 10 }, { importance = { clients = 10, q = [...] } }, { passes = 10 } or { self-normalised = {...} } around one of these, which varies less from draw to draw but is biased where chances are unequal.
     #[serde(default)]
     pub sampling: Sampling,
     /// How control variates are renewed: "difference" (option II, default) or "gradient" (option I).

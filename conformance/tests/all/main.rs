@@ -3,6 +3,7 @@
 
 mod decorators;
 mod every_method;
+mod explained;
 mod networks;
 mod one_machine;
 mod suspects;

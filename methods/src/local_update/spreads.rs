@@ -11,16 +11,20 @@
 //!
 //! σ_c is the spread of minimisers, which the gradients of a run cannot tell: whoever changes fᵢ outside of the ball in which the run moves changes
 //! xᵢ* and nothing that is seen. Bounds are what there is. Both only fall, so γ only rises, and nothing is solved. A round counts where
-//! everyone answered. Theory for quadratics, up to the draw of v; for other losses the Hessians of the first rounds stand for all.
+//! everyone answered; where [`PATIENCE`] rounds bring none, the run ends and says why. Hessians that fewer than half of the first rounds
+//! brought count for nothing. Theory for quadratics, up to the draw of v; for other losses the Hessians of the first rounds stand for all.
 //! It costs one gradient and one number per client and round, and in the first [`PROBES`] rounds two gradients' worth of a Hessian's product and a vector.
 
-use motet_core::{Cohort, Positive, Seed, Site, Sum, Unsuitable, Vector, wire};
+use motet_core::{Abort, Cohort, Positive, Seed, Site, Sum, Unsuitable, Vector, wire};
 use serde::{Deserialize, Serialize};
 
 use super::phi;
 
 /// Rounds in which Hessians are asked about.
 pub const PROBES: u32 = 16;
+
+/// Rounds within which everyone must have answered once.
+pub const PATIENCE: u64 = 50;
 
 /// What γ must keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,7 +41,9 @@ wire! {
     pub struct Spreads {
         /// The bound of σ_c²; infinite before the first round.
         pub centres2: f64,
-        /// Rounds in which Hessians were heard of.
+        /// Rounds in which Hessians were asked about.
+        pub tries: u32,
+        /// Those of them in which everyone answered.
         pub probes: u32,
         /// Σ of mean |Aᵢ v|² − |A v|² over these.
         pub bent: f64,
@@ -49,12 +55,20 @@ wire! {
 impl Spreads {
     /// Nothing is known.
     pub fn unknown() -> Self {
-        Self { centres2: f64::INFINITY, probes: 0, bent: 0.0, bent2: 0.0 }
+        Self { centres2: f64::INFINITY, tries: 0, probes: 0, bent: 0.0, bent2: 0.0 }
     }
 
     /// Are Hessians still asked about?
     pub fn wants_signs(&self) -> bool {
-        self.probes < PROBES
+        self.tries < PROBES
+    }
+
+    /// The dice of the signs of this round, while Hessians are asked about.
+    pub fn try_signs(&mut self, draw: impl FnOnce() -> u64) -> Option<u64> {
+        self.wants_signs().then(|| {
+            self.tries += 1;
+            draw()
+        })
     }
 
     /// One round of everyone: Σ |∇fᵢ(x)|²/μᵢ², and Σ |Aᵢ v|² and A v where they were asked for.
@@ -71,13 +85,25 @@ impl Spreads {
     /// The bound of σ_A, for Hessians between μ and L.
     pub fn curvatures(&self, smoothness: f64, convexity: f64) -> f64 {
         let most = smoothness - convexity;
-        if self.wants_signs() {
+        // The spread of a few draws says little about how far off their mean is.
+        if self.wants_signs() || 2 * self.probes < PROBES {
             return most;
         }
         let n = f64::from(self.probes);
         let mean = self.bent / n;
         let error = ((self.bent2 / n - mean * mean).max(0.0) / (n - 1.0)).sqrt();
         (mean + 2.0 * error).sqrt().min(most)
+    }
+
+    /// Ends a run that would never learn a rate: somebody stayed silent in each of the rounds before this one.
+    pub fn await_everyone(&self, round: u64) -> Result<(), Abort> {
+        if round <= PATIENCE || self.centres2.is_finite() {
+            return Ok(());
+        }
+        Err(Abort::Unsuited(format!(
+            "step is learnt in rounds in which everyone answers, and in {PATIENCE} rounds there was none: leave out devices that come and go \
+             ([run] devices), or take an estimate made before the first round, step = {{ estimate = {{ accuracy = ... }} }}"
+        )))
     }
 
     /// γ of the next round, of K local steps.

@@ -48,6 +48,17 @@ impl Amount {
         Amount::Epochs(NonZeroU32::MIN)
     }
 
+    /// How many steps these are with batches of so many of the examples; none where no number holds them.
+    pub fn steps(self, batch: BatchSize, samples: usize) -> Option<u64> {
+        match (self, batch) {
+            (Amount::Steps(steps), _) => Some(steps.get().into()),
+            (Amount::Epochs(epochs), BatchSize::All) => Some(epochs.get().into()),
+            (Amount::Epochs(epochs), BatchSize::Of(size)) => {
+                u64::from(epochs.get()).checked_mul(samples.div_ceil(size.max(1) as usize).max(1) as u64)
+            }
+        }
+    }
+
     /// Refuses more than a round can have of what `parameter` asks for.
     pub fn suits(self, parameter: &'static str) -> Result<(), Unsuitable> {
         match self {

@@ -7,7 +7,7 @@ use motet_core::{Abort, Constants, Misfit, ModelShape, Site, Vector, message, wi
 use serde::{Deserialize, Serialize};
 
 use crate::parts::compress::{Packed, Turn};
-use crate::parts::{Amount, BatchSize, Pass};
+use crate::parts::{Amount, BatchSize, MOST_STEPS, Pass};
 
 message! {
     /// Server to client.
@@ -83,7 +83,7 @@ message! {
             /// mᵢ
             samples: u64,
         },
-        /// The client has no data for this.
+        /// The client has no data for this, or far too many.
         Unable {},
         /// C(Σ g_k)
         Condensed {
@@ -120,6 +120,7 @@ impl Reply {
             }
             (Ask::Compare { .. }, Reply::Values { .. }) | (Ask::Count {}, Reply::Counted { .. }) => Ok(()),
             (Ask::Validate { .. } | Ask::Describe { .. } | Ask::Compare { .. }, Reply::Unable {}) => Ok(()),
+            (Ask::Work { .. } | Ask::Condense { .. }, Reply::Unable {}) => Ok(()),
             _ => Err(Misfit::Variant),
         }
     }
@@ -162,15 +163,12 @@ impl Places {
         }
     }
 
-    /// Σ g_k of some local steps from x, each on the next batch of the client's passes: g₁ itself where there is one step.
-    pub fn work(&mut self, x: &Vector, amount: Amount, step: f64, batch: BatchSize, site: &mut Site<'_>) -> Vector {
+    /// Σ g_k of some local steps from x, each on the next batch of the client's passes: g₁ itself where there is one step. None
+    /// where epochs would be more than [`MOST_STEPS`] steps.
+    pub fn work(&mut self, x: &Vector, amount: Amount, step: f64, batch: BatchSize, site: &mut Site<'_>) -> Option<Vector> {
         self.validation.restart();
         let samples = site.train.samples();
-        let count = match (amount, batch) {
-            (Amount::Steps(steps), _) => steps.get(),
-            (Amount::Epochs(epochs), BatchSize::Of(size)) => epochs.get() * (samples.div_ceil(size.max(1) as usize) as u32).max(1),
-            (Amount::Epochs(epochs), BatchSize::All) => epochs.get(),
-        };
+        let count = amount.steps(batch, samples).filter(|count| *count <= MOST_STEPS)?;
         let (mut y, mut g, mut sum) = (x.clone(), x.zeros_like(), x.zeros_like());
         for _ in 0..count {
             let rows = self.train.next(batch, samples, &mut site.rng);
@@ -178,7 +176,7 @@ impl Places {
             sum.axpy(1.0, &g);
             y.axpy(-step, &g);
         }
-        sum
+        Some(sum)
     }
 
     /// Answers every question, those of a target too.
@@ -225,6 +223,13 @@ pub struct Judging {
 /// c, if the Hessian is c I everywhere: as strongly convex as it is smooth.
 pub(crate) fn even(constants: Constants) -> Option<f64> {
     constants.smoothness.filter(|_| constants.smoothness == constants.convexity)
+}
+
+/// The error for a client whose epochs have more steps than a round can have.
+pub fn too_long(client: u32) -> Abort {
+    Abort::Unsuited(format!(
+        "local_steps in epochs make more than {MOST_STEPS} steps a round for client {client}: take fewer epochs, a larger batch, or a number of steps"
+    ))
 }
 
 /// The error for a target that has no data to judge by.

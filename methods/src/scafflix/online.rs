@@ -23,7 +23,7 @@
 
 use motet_core::{Rate, Site, Unsuitable, Vector, wire};
 
-use super::{Kind, ScafflixFamily};
+use super::{Kind, ScafflixFamily, Variant};
 use crate::parts::{BatchSize, rows};
 
 /// The mean of the first so many rounds; then each new round counts for one in so many.
@@ -80,6 +80,9 @@ impl<K: Kind> ScafflixFamily<K> {
     /// Is there noise to learn, and nothing else that changes the steps?
     pub(super) fn target_suits(&self) -> Result<(), Unsuitable> {
         let Some(target) = &self.target else { return Ok(()) };
+        let biased = "variant = \"author\" forgets its control variates and ends at a bias, which no steps for a target take away: \
+                      leave target out, or take variant = \"tracked\"";
+        Unsuitable::when(self.sampling.variant == Variant::Author, biased)?;
         let silent = "target needs noise: C_i as a number, { per_client = [...] } or \"estimate\", or online = true to learn it in rounds";
         Unsuitable::when(target.noise.is_none() && !target.online, silent)?;
         let whole = "target.online learns the noise of batches: give batch, or leave target out, since whole gradients have none";

@@ -49,11 +49,25 @@ impl Participants {
         let few = format!("{c} clients per round cannot learn control variates: at least 2, or variant = \"author\"");
         Unsuitable::when(self.variant == Variant::Tracked && c < 2, few)?;
         Unsuitable::when(c == 0, "sampling asks for 0 clients: at least 1")?;
+        if let (Sampling::Passes(_), Variant::Tracked, Some(n)) = (&self.how, self.variant, clients) {
+            passes_suit(n, c)?;
+        }
         match clients {
             Some(n) => Unsuitable::when(c > n, format!("sampling asks for {c} clients, the problem has {n}")),
             None => Ok(()),
         }
     }
+}
+
+/// The rounds of a pass are as equal in size as can be: has the smallest of them the two clients that learn from each other?
+fn passes_suit(n: u32, c: u32) -> Result<(), Unsuitable> {
+    // So many rounds at most can have two clients each.
+    let least = n.div_ceil((n / 2).max(1));
+    let alone = format!(
+        "sampling = {{ passes = {c} }} leaves some rounds with one of the {n} clients, which cannot learn control variates: \
+         at least {{ passes = {least} }}, or variant = \"author\""
+    );
+    Unsuitable::when(n >= 2 && n / n.div_ceil(c) < 2, alone)
 }
 
 /// With the variant beside it.

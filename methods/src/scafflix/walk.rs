@@ -5,6 +5,7 @@ use std::ops::{AddAssign, Mul, Sub};
 use motet_core::{Site, Vector, View, ViewMut};
 
 use super::{Client, Kind, ScafflixFamily};
+use crate::parts::budget::steps_enough;
 use crate::parts::rows;
 
 impl<K: Kind> ScafflixFamily<K> {
@@ -18,7 +19,8 @@ impl<K: Kind> ScafflixFamily<K> {
             mixed = Vector::mix(alpha, from, &self.solve.optimum(site));
         }
         let rate = me.step * me.slow / alpha;
-        let own = (f64::from(steps) * *self.pace.of(site.id)).ceil() as u32;
+        // 0.07 · 100 is a little above 7 in floating point: the rule of rounds knows that.
+        let own = steps_enough(f64::from(steps), 1.0 / *self.pace.of(site.id)).unwrap_or_else(|| u64::from(steps));
         for _ in 0..own {
             let batch = self.batch.draw(site.train.samples(), &mut site.rng);
             site.train.step_by(&mut mixed, rows(&batch), site.buffers, &mut spare, &mut |mixed, at, g| {

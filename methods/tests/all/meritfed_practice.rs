@@ -44,6 +44,20 @@ fn the_target_is_in_every_cohort_and_those_who_are_not_drawn_keep_their_weight()
 }
 
 #[test]
+fn epochs_of_more_steps_than_a_round_can_have_are_refused_in_words() {
+    // 200 examples one by one: 100,000 steps are 500 epochs.
+    for changes in [json!({}), json!({ "compressor": { "kind": "identity" } })] {
+        let mut long = json!({ "local_steps": { "epochs": 501 }, "batch": 1 });
+        long.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let said = run(&meritfed(long), &problem(json!({}), 1), &seldom(1, 1), None).1.outcome.to_string();
+        assert!(said.contains("100000 steps") && said.contains("fewer epochs"), "{said}");
+    }
+    // 10,000 epochs of a million examples do not fit into 32 bits.
+    let most = motet_methods::parts::Amount::Epochs(10_000.try_into().unwrap());
+    assert_eq!(most.steps(motet_methods::parts::BatchSize::Of(1), 1 << 20), Some(10_485_760_000));
+}
+
+#[test]
 fn one_local_step_with_everyone_is_the_paper_bit_by_bit() {
     let source = problem(json!({}), 2);
     let at = |changes: Value| run(&meritfed(changes), &source, &seldom(20, 2), None).1.server.x;

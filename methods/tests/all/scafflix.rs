@@ -274,6 +274,14 @@ fn slow_devices_take_their_share_of_the_steps() {
 }
 
 #[test]
+fn a_share_that_is_a_whole_number_of_steps_is_not_one_step_more() {
+    // 0.07 · 100 is 7.000000000000001, 0.29 · 100 is 28.999999999999996 and 0.57 · 100 is 56.99999999999999.
+    let method = scafflix(&ALPHA, json!({ "coin": { "every": 100 }, "p": 0.1, "pace": { "per_client": [0.07, 0.29, 0.57, 1] } }));
+    let end = Setup::new(&lrs4(), 1).run(&method, &rounds(2));
+    assert_eq!(end.rows[2].gradients - end.rows[1].gradients, 6 * (7 + 29 + 57 + 100));
+}
+
+#[test]
 fn control_variates_that_do_not_sum_to_zero_with_alpha_lead_elsewhere() {
     let (lab, target) = (lrs4(), Target::new(&lrs4(), &ALPHA));
     let method = scafflix(&ALPHA, json!({ "p": P, "step": "theory" }));
@@ -456,6 +464,28 @@ fn a_run_can_stop_after_so_many_iterations() {
 }
 
 #[test]
+fn passes_that_leave_a_client_alone_are_refused_and_the_least_that_works_is_named() {
+    let refused = |n: u32, sampling: Value| -> Option<String> {
+        let method: Scafflix = serde_json::from_value(json!({ "alpha": 0.5, "sampling": sampling })).unwrap();
+        method.suits(Some(n)).err().map(|e| e.to_string())
+    };
+    // Three clients, two a round: blocks of one and of two.
+    assert!(refused(3, json!({ "passes": 2 })).unwrap().contains("at least { passes = 3 }"));
+    for n in 2..30u32 {
+        for c in 2..=n {
+            let alone = (0..n.div_ceil(c)).any(|k| (k + 1) * n / n.div_ceil(c) - k * n / n.div_ceil(c) < 2);
+            assert_eq!(refused(n, json!({ "passes": c })).is_some(), alone, "{c} of {n}");
+        }
+        if let Some(said) = refused(n, json!({ "passes": 2 })) {
+            let named: u32 = said.split("at least { passes = ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+            let works = |c: u32| refused(n, json!({ "passes": c })).is_none();
+            assert!(works(named) && !works(named - 1), "{said}");
+        }
+    }
+    assert_eq!(refused(3, json!({ "passes": 2, "variant": "author" })), None);
+}
+
+#[test]
 fn senseless_settings_are_refused() {
     let refused = |more: Value| scafflix(&ALPHA, more).suits(Some(4)).err().map(|e| e.to_string());
     assert_eq!(refused(json!({})), None);
@@ -464,6 +494,8 @@ fn senseless_settings_are_refused() {
     assert!(refused(json!({ "participation": { "clients": 5 } })).unwrap().contains("the problem has 4"));
     assert!(refused(json!({ "sampling": { "importance": { "clients": 2, "q": [1, 1, 1, 1] } } })).unwrap().contains("equally probable"));
     assert!(refused(json!({ "pace": { "per_client": [1, 1] } })).unwrap().contains("pace lists 2"));
+    let blind = json!({ "sampling": { "clients": 2, "variant": "author" }, "batch": 2, "target": { "eps": 0.02, "noise": 0.1 } });
+    assert!(refused(blind).unwrap().contains("tracked"));
     let forgets = json!({ "sampling": { "clients": 2, "variant": "author" }, "h0": "projected-gradients" });
     assert!(refused(forgets).unwrap().contains("leave h0 out"));
     let misread =

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::lab::Lab;
-use motet_core::{Objective, Plan, Seed, Study};
+use motet_core::{Objective, Outcome, Plan, Row, Seed, Study, Trained, train};
 use motet_methods::local_update::LocalUpdate;
 use motet_methods::local_update::spreads::PROBES;
 use motet_problems::synthetic::Quadratic;
 use motet_problems::synthetic::formula::q2;
+use motet_runtime::{Deployed, Devices, Inline, Memory};
 use serde_json::{Value, json};
 
 fn learning(accuracy: f64, steps: u32, eta: f64) -> LocalUpdate {
@@ -50,6 +51,19 @@ fn turned(seed: u64) -> Vec<Arc<Quadratic>> {
     (0..5).map(one).collect()
 }
 
+/// The largest |eigenvalue| of A − B, of four rows each, by power iteration on its square.
+fn largest(a: &[f64], b: &[f64]) -> f64 {
+    let apart = |v: &[f64]| -> Vec<f64> { (0..4).map(|i| (0..4).map(|j| (a[4 * i + j] - b[4 * i + j]) * v[j]).sum()).collect() };
+    let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let mut v = vec![1.0, 0.7, -0.4, 0.2];
+    for _ in 0..500 {
+        let next = apart(&apart(&v));
+        let length = norm(&next);
+        v = next.iter().map(|x| x / length).collect();
+    }
+    norm(&apart(&v))
+}
+
 #[test]
 fn both_bounds_are_above_the_truth_and_the_run_ends_within_the_accuracy() {
     let accuracy = 0.05;
@@ -67,7 +81,9 @@ fn both_bounds_are_above_the_truth_and_the_run_ends_within_the_accuracy() {
         let hessian: Vec<f64> = (0..16).map(|at| clients.iter().map(|f| f.curvature()[at]).sum::<f64>() / 5.0).collect();
         let frobenius2 = clients.iter().flat_map(|f| f.curvature().iter().zip(&hessian).map(|(a, m)| (a - m).powi(2))).sum::<f64>() / 5.0;
         ratios.push(spreads.bent / f64::from(PROBES) / frobenius2);
-        assert!(spreads.curvatures(most, least) <= most - least);
+        let spectral2 = clients.iter().map(|f| largest(f.curvature(), &hessian).powi(2)).sum::<f64>() / 5.0;
+        let bound = spreads.curvatures(most, least);
+        assert!(bound * bound >= spectral2, "seed {seed}: σ_A² is {spectral2}, the bound {}", bound * bound);
         let rates: Vec<f64> = rows[1..].iter().map(|row| row.notes["gamma"]).collect();
         assert!(rates.windows(2).all(|pair| pair[1] >= pair[0]) && rates[rates.len() - 1] > 0.0);
         let best = lab.optimum(&crate::lab::flix(&[1.0; 5], "zeros")).x.unwrap();
@@ -77,6 +93,43 @@ fn both_bounds_are_above_the_truth_and_the_run_ends_within_the_accuracy() {
     // Sixteen draws of signs in each of twelve problems: the mean is right to a few in a hundred.
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     assert!((mean - 1.0).abs() < 0.15, "{mean}: {ratios:?}");
+}
+
+/// A run of five clients, each of which is there in this share of the rounds, and whoever answers is enough.
+fn coming_and_going(available: f64, rounds: u64) -> (Vec<Row>, Trained<LocalUpdate>) {
+    let lab = Lab::new(turned(1).into_iter().map(|f| f as Arc<dyn Objective>).collect());
+    let (method, seed) = (Arc::new(learning(0.05, 3, 0.2)), Seed(1));
+    let devices: Devices = serde_json::from_value(json!({ "available": available })).unwrap();
+    let inline = Inline::new(lab.host_with(&method, Arc::new(Memory::default()), seed));
+    let (mut fleet, mut rows) = (Deployed::new(inline, Some(devices), seed), vec![]);
+    let plan = Plan { quorum: 0.0, attempts: 1000, ..Plan::new(rounds, seed) };
+    let trained = train(&*method, lab.zeros(), &plan, &mut fleet, &mut rows).unwrap();
+    (rows, trained)
+}
+
+#[test]
+fn devices_that_come_and_go_are_asked_for_signs_sixteen_times_and_the_rate_still_rises() {
+    let (rows, trained) = coming_and_going(0.95, 60);
+    assert_eq!(trained.outcome, Outcome::Finished);
+    let spreads = trained.server.spreads.unwrap();
+    assert!(spreads.tries == PROBES && (PROBES / 2..PROBES).contains(&spreads.probes), "{spreads:?}");
+    let (most, least) = trained.server.constants.unwrap();
+    assert!(spreads.curvatures(most, least) < most - least, "what was heard counts");
+    assert!(rows[60].notes["gamma"] > 0.0);
+    // Five replies at most, each with a vector more while signs are sent.
+    let up = |round: usize| rows[round].bits.up - rows[round - 1].bits.up;
+    let most = |rounds: std::ops::RangeInclusive<usize>| rounds.map(up).max().unwrap();
+    assert!(most(17..=60) < most(1..=16), "signs are still sent");
+    // Too few are not averaged.
+    let few = motet_methods::local_update::Spreads { probes: PROBES / 2 - 1, ..spreads };
+    assert_eq!(few.curvatures(3.0, 1.0), 2.0);
+}
+
+#[test]
+fn a_rate_that_nobody_can_learn_ends_the_run_in_words() {
+    // All five are there in one of 10^5 rounds.
+    let Outcome::Failed { round, reason: said } = coming_and_going(0.1, 200).1.outcome else { panic!("it goes on with rate 0") };
+    assert!(round == 51 && said.contains("devices") && said.contains("estimate") && said.contains("50 rounds"), "{said}");
 }
 
 #[test]
