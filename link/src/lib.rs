@@ -66,7 +66,7 @@ pub use limits::Limits;
 pub use members::{Member, Members, NotEnrolled, TOKEN_SECONDS};
 pub use office::{Courier, Office};
 pub use payload::{Body, Payload};
-pub use pki::{Authority, Holder, Identity, is_ageing, keep_secret, new_request, request_for};
+pub use pki::{Authority, Holder, Identity, is_ageing, new_request, request_for};
 pub use pocket::{Pocket, PocketKeep};
 pub use remote::Remote;
 pub use service::{Enrolled, Enrolment, Papers, Service};

@@ -4,10 +4,10 @@
 //! Private keys are made where they stay: a participant sends a request, and the authority signs nothing but the key in it.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
-use motet_files::replace;
+use motet_files::{replace, replace_secret};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PublicKeyData,
@@ -58,7 +58,7 @@ impl Authority {
             fs::create_dir_all(folder)?;
             let (made, made_key) = Self::make().map_err(io::Error::other)?;
             // The certificate goes last: an authority that has one has its key too.
-            keep_secret(&key, made_key.as_bytes())?;
+            replace_secret(&key, made_key.as_bytes())?;
             replace(&certificate, made.as_bytes())?;
         }
         let certificate = motet_files::read_text(&certificate, LONGEST)?;
@@ -164,19 +164,6 @@ pub fn is_ageing(certificate: &str) -> bool {
 
 /// PEM files are a few kilobytes.
 pub(crate) const LONGEST: u64 = 1 << 20;
-
-/// Writes a file that only its owner may read.
-pub fn keep_secret(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension("new");
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&beside, path)
-}
 
 #[cfg(test)]
 mod tests {

@@ -23,8 +23,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use motet_files::replace;
-use motet_link::{Authority, Complaint, Identity, Invitation, Limits, Members, Server, Service, StudySheet, Token, keep_secret, random};
+use motet_files::{replace, replace_secret};
+use motet_link::{Authority, Complaint, Identity, Invitation, Limits, Members, Server, Service, StudySheet, Token, random};
 use motet_problems::{Problem, ProblemConfig, natural_order};
 use motet_records::Records;
 
@@ -239,7 +239,7 @@ fn identity_of(home: &Path, authority: &Authority, name: &str) -> io::Result<Ide
     let [certificate, key, host] = ["cert.pem", "key.pem", "name"].map(|file| home.join(file));
     if motet_files::read_text(&host, 1 << 10).ok().as_deref() != Some(name) {
         let made = authority.coordinator(name)?;
-        keep_secret(&key, made.key.as_bytes())?;
+        replace_secret(&key, made.key.as_bytes())?;
         replace(&certificate, made.certificate.as_bytes())?;
         replace(&host, name.as_bytes())?;
     }
@@ -271,7 +271,7 @@ fn invite(folder: &Path, service: &Service, address: &str, authority: &str, shee
             study: sheet.digest(),
             token,
         };
-        keep_secret(&path, invitation.to_string().as_bytes())?;
+        replace_secret(&path, invitation.to_string().as_bytes())?;
     }
     Ok(())
 }

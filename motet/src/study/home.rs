@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use motet_core::{Vector, whole};
-use motet_files::replace;
+use motet_files::{replace, replace_secret};
 use motet_link::{
-    Digest, Enrolment, Identity, Invitation, Limits, Line, RunSheet, StudySheet, is_ageing, keep_secret, new_request, request_for,
+    Digest, Enrolment, Identity, Invitation, Limits, Line, RunSheet, StudySheet, is_ageing, new_request, request_for,
 };
 use motet_records::Utc;
 use serde::{Deserialize, Serialize};
@@ -121,7 +121,7 @@ impl Home {
     /// Makes a key, and spends the invitation for a certificate; nothing of it if there is one.
     pub(super) fn enrol(&mut self, own: Option<&Identity>) -> Result<(), Error> {
         if let Some(own) = own {
-            self.wrote("key.pem", |path| keep_secret(path, own.key.as_bytes()))?;
+            self.wrote("key.pem", |path| replace_secret(path, own.key.as_bytes()))?;
             return self.wrote("cert.pem", |path| replace(path, own.certificate.as_bytes()));
         }
         if self.folder.join("cert.pem").exists() {
@@ -133,7 +133,7 @@ impl Home {
             false => {
                 let (key, request) = new_request().map_err(|e| self.odd(e.to_string()))?;
                 // The key is kept before anybody hears of it: the same one asks again should the answer be lost.
-                self.wrote("key.pem", |path| keep_secret(path, key.as_bytes()))?;
+                self.wrote("key.pem", |path| replace_secret(path, key.as_bytes()))?;
                 request
             }
         };
