@@ -73,7 +73,7 @@ mod settings;
 pub mod uplink;
 mod walk;
 
-pub(crate) use kind::READS;
+pub(crate) use kind::{LEAVES, READS};
 pub use kind::{Kind, Personal};
 pub use messages::{Ask, Client, Reply, Server};
 pub use online::Met;
