@@ -156,10 +156,37 @@ impl Holder {
 
 /// Is it time to renew this certificate?
 pub fn is_ageing(certificate: &str) -> bool {
-    let Ok((_, pem)) = x509_parser::pem::parse_x509_pem(certificate.as_bytes()) else { return true };
-    let Ok(certificate) = pem.parse_x509() else { return true };
-    let until = certificate.validity().not_after.timestamp();
-    until - OffsetDateTime::now_utc().unix_timestamp() < Duration::days(RENEW_DAYS).whole_seconds()
+    let left = |validity: Validity| validity.until - OffsetDateTime::now_utc().unix_timestamp();
+    Validity::of(certificate).is_none_or(|validity| left(validity) < Duration::days(RENEW_DAYS).whole_seconds())
+}
+
+/// When a certificate counts, in seconds of Unix time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    /// Its first second.
+    pub from: i64,
+    /// Its last one.
+    pub until: i64,
+}
+
+impl Validity {
+    /// Of the first certificate in a PEM text; none if there is none.
+    pub fn of(certificate: &str) -> Option<Self> {
+        let (_, pem) = x509_parser::pem::parse_x509_pem(certificate.as_bytes()).ok()?;
+        let validity = pem.parse_x509().ok()?.validity().clone();
+        Some(Self { from: validity.not_before.timestamp(), until: validity.not_after.timestamp() })
+    }
+
+    /// Does it count now, by the clock of this machine?
+    pub fn holds(self) -> bool {
+        (self.from..=self.until).contains(&OffsetDateTime::now_utc().unix_timestamp())
+    }
+}
+
+/// What the clock of this machine says, for people who compare two.
+pub(crate) fn clock() -> String {
+    let now = OffsetDateTime::now_utc();
+    format!("{}T{:02}:{:02}:{:02}Z", now.date(), now.hour(), now.minute(), now.second())
 }
 
 /// PEM files are a few kilobytes.
@@ -173,12 +200,17 @@ mod tests {
     fn a_certificate_is_renewed_from_its_sixtieth_day() {
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::open(folder.path()).unwrap();
-        let ages = |days| {
+        let mut validity = None;
+        let mut ages = |days| {
             let mut params = lasting(CertificateParams::new(vec![]).unwrap(), PARTICIPANT_DAYS);
             (params.not_before, params.not_after) = (params.not_before - Duration::days(days), params.not_after - Duration::days(days));
-            is_ageing(&params.signed_by(&KeyPair::generate().unwrap(), &authority.issuer).unwrap().pem())
+            let pem = params.signed_by(&KeyPair::generate().unwrap(), &authority.issuer).unwrap().pem();
+            validity = Validity::of(&pem);
+            (is_ageing(&pem), validity.unwrap().holds())
         };
-        assert_eq!([0, 59, 61, 89, 91].map(ages), [false, false, true, true, true]);
+        let expected = [(false, true), (false, true), (true, true), (true, true), (true, false)];
+        assert_eq!([0, 59, 61, 89, 91].map(&mut ages), expected);
+        assert_eq!(validity.map(|v| v.until - v.from), Some((PARTICIPANT_DAYS + 1) * 24 * 3600));
         assert!(is_ageing("no certificate"), "what cannot be read is made anew");
     }
 

@@ -52,8 +52,9 @@ fn study_with(clients: u32, change: impl FnOnce(&Path)) -> Study {
         clients,
         dimension: 3,
         experiment: serde_json::json!({}),
+        runs: vec![],
     };
-    let service = Service::new(members, Some(authority), sheet.text());
+    let service = Service::new(members, Some(authority), sheet.text(), 1);
     let server = Server::start("127.0.0.1:0", (&identity, &certificate), Arc::clone(&service), limits(), Box::new(|_| ())).unwrap();
     Study { folder, service, server, authority: certificate, sheet }
 }

@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use motet_link::Service;
-
 use super::coordinator::StudyWatch;
+use super::invitations::Invitations;
 use super::log::{Log, LogLevel};
 use super::orders::{self, Order};
 use crate::observer::{Event, Observer};
@@ -36,10 +35,10 @@ impl Observer for Attended {
 pub(super) struct Listens(Arc<AtomicBool>);
 
 impl Listens {
-    pub(super) fn to(folder: &Path, service: &Arc<Service>, stop: &Arc<AtomicBool>, log: &Log) -> Self {
+    pub(super) fn to(folder: &Path, invitations: &Invitations, stop: &Arc<AtomicBool>, log: &Log) -> Self {
         let over = Arc::new(AtomicBool::new(false));
-        let (folder, service, stop, ended, log) =
-            (folder.to_owned(), Arc::clone(service), Arc::clone(stop), Arc::clone(&over), log.clone());
+        let (folder, invitations, stop, ended, log) =
+            (folder.to_owned(), invitations.clone(), Arc::clone(stop), Arc::clone(&over), log.clone());
         thread::spawn(move || {
             let mut said = String::new();
             while !ended.load(Ordering::Relaxed) {
@@ -49,7 +48,7 @@ impl Listens {
                     vec![]
                 });
                 for (path, order) in found {
-                    if let Err(error) = carry_out(&order, &service, &stop).and_then(|()| orders::done(&path)) {
+                    if let Err(error) = carry_out(&order, &invitations, &stop).and_then(|()| orders::done(&path)) {
                         wrong.push(format!("{order:?} cannot be carried out, or struck off: {error}; it is tried again"));
                     }
                 }
@@ -68,13 +67,14 @@ impl Listens {
     }
 }
 
-fn carry_out(order: &Order, service: &Service, stop: &AtomicBool) -> io::Result<()> {
+fn carry_out(order: &Order, invitations: &Invitations, stop: &AtomicBool) -> io::Result<()> {
     match order {
         Order::Stop => {
             stop.store(true, Ordering::Relaxed);
             Ok(())
         }
-        Order::Revoke(name) => match service.revoke(name)? {
+        Order::Invite(name) => invitations.renew(name),
+        Order::Revoke(name) => match invitations.service.revoke(name)? {
             true => Ok(()),
             false => Err(io::Error::other("nobody has this name")),
         },
