@@ -124,8 +124,12 @@ pub enum Measured {
 impl Measured {
     fn words(self) -> &'static str {
         match self {
-            Self::RepeatedSplits => "Measured on rows that were kept away from training, over repeated splits. The model itself is trained on all rows.",
-            Self::OneHoldOut => "Measured on rows that were held out once. They have trained nothing: the model itself is trained on the other rows.",
+            Self::RepeatedSplits => {
+                "Measured on rows that were kept away from training, over repeated splits. The model itself is trained on all rows."
+            }
+            Self::OneHoldOut => {
+                "Measured on rows that were held out once. They have trained nothing: the model itself is trained on the other rows."
+            }
         }
     }
 }
@@ -232,7 +236,8 @@ mod tests {
     use super::*;
 
     fn card(measured: Measured, expect: Vec<Expected>) -> Card {
-        let chosen = Chosen { advice: "join".into(), way: "flix".into(), method: "flix".into(), params: Map::new(), why: "It is better.".into() };
+        let chosen =
+            Chosen { advice: "join".into(), way: "flix".into(), method: "flix".into(), params: Map::new(), why: "It is better.".into() };
         let data = DataCard { rows: 60, file: "ward.csv".into(), sha256: "ab".into() };
         Card {
             client: "ward".into(),

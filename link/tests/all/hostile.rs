@@ -6,8 +6,8 @@ use std::time::Duration;
 use motet_core::{Slot, Wire, whole};
 use motet_link::{
     Agent, Ask, Authority, Body, Call, Desk, Digest, Ended, Enrolment, Event, Forgets, Invitation, Limits, Mark, Members, MemorySpool,
-    Next, Outcome, PROTOCOL, Papers, Payload, Progress, Reply, ReplyKey, Request, Response, RunSheet, RunTerms, Session, Spool, StudySheet, TaskHead,
-    TaskNumber, Token, Work, new_request,
+    Next, Outcome, PROTOCOL, Papers, Payload, Progress, Reply, ReplyKey, Request, Response, RunSheet, RunTerms, Session, Spool, StudySheet,
+    TaskHead, TaskNumber, Token, Work, new_request,
 };
 use serde_json::json;
 

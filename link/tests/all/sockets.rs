@@ -220,6 +220,24 @@ fn a_connection_that_is_open_notices_that_its_holder_was_revoked() {
 }
 
 #[test]
+fn who_is_invited_anew_is_nobodys_later_life_and_the_old_certificate_counts_no_more() {
+    let study = study(1);
+    let run = study.run(0);
+    let old = study.enrolled(0);
+    study.service.begin(&run, Desk::new(run.digest(), 1, [0], Box::new(MemorySpool::default()), limits(), Duration::ZERO));
+    let lived =
+        |count| Call { session: Session { count, nonce: 0 }, request: Request::Lost { task: TaskNumber::default() }, ..poll(run.digest()) };
+    assert!(study.line(Some(&old)).call(lived(7)).is_ok());
+    assert!(matches!(study.line(Some(&old)).call(lived(1)), Ok(motet_link::Response::Displaced {})), "it has lived seven times");
+    let (new, (key, request)) = (Token::new([9; 32]), new_request().unwrap());
+    study.service.invite(0, &new).unwrap();
+    let enrolled = study.line(None).enrol(&Enrolment { token: new.reveal(), request }).unwrap();
+    let identity = Identity { certificate: enrolled.certificate, key };
+    assert!(!matches!(study.line(Some(&identity)).call(lived(1)).unwrap(), motet_link::Response::Displaced {}));
+    assert!(matches!(study.line(Some(&old)).papers(false), Err(LineError::Refused { status: 403, .. })));
+}
+
+#[test]
 fn a_certificate_is_renewed_for_the_key_it_has_and_no_other() {
     let study = study(1);
     let identity = study.enrolled(0);

@@ -97,9 +97,7 @@ fn served(document: Document, options: &ServeOptions, catalogue: &Catalogue, wat
         server = Some((Rc::clone(&served.server), invitations, served.log.clone()));
         Ok(served)
     })?;
-    let (Some(mut folder), Some((server, invitations, log))) = (folder, server) else {
-        unreachable!("a study that was planned is served")
-    };
+    let (Some(mut folder), Some((server, invitations, log))) = (folder, server) else { unreachable!("a study that was planned is served") };
     watch.listening(&server.address().to_string(), &invitations.folder);
     let listens = Listens::to(&options.out, &invitations, &desk.stop, &log);
     let attended = Attended { watch: Rc::clone(watch), stop: Arc::clone(&desk.stop), log: log.clone() };

@@ -41,7 +41,7 @@ pub(super) struct AgentCard {
 pub(super) const CARD: &str = "agent.json";
 const SENT: &str = "sent.log";
 const KEY: &str = "key.pem";
-const CERTIFICATE: &str = "cert.pem";
+pub(super) const CERTIFICATE: &str = "cert.pem";
 /// A first visit tries for so long: an address is more likely wrong than a coordinator late.
 const FIRST_VISIT: Duration = Duration::from_secs(30);
 /// In the folder of a run: its sheet, and the participant's own model when it was last measured as a whole.
@@ -293,7 +293,11 @@ impl Home {
     /// Runs that this agent has worked for, but for the one under way; each with its sheet and the participant's own model if it
     /// was measured.
     #[allow(clippy::type_complexity)] // Read in one place.
-    pub(super) fn left_over(&self, under_way: Option<Digest>, study: &StudySheet) -> Result<Vec<(Digest, Option<(RunSheet, Vector)>)>, Error> {
+    pub(super) fn left_over(
+        &self,
+        under_way: Option<Digest>,
+        study: &StudySheet,
+    ) -> Result<Vec<(Digest, Option<(RunSheet, Vector)>)>, Error> {
         let runs = self.folder.join("runs");
         let unread = |source| Error::Write { path: runs.clone(), source };
         let Some(entries) = if_there(fs::read_dir(&runs)).map_err(unread)? else { return Ok(vec![]) };

@@ -67,7 +67,9 @@ fn sheet(experiment: &Experiment, clients: u32, dimension: u64, runs: &[RunCard]
 /// Both sides of a study say so where their versions differ.
 fn of_another_version(sheet: &str) -> String {
     let own = env!("CARGO_PKG_VERSION");
-    format!("the study was begun with motet {sheet}, and this is motet {own}: they understand each other, but digits may differ from those of one version")
+    format!(
+        "the study was begun with motet {sheet}, and this is motet {own}: they understand each other, but digits may differ from those of one version"
+    )
 }
 
 /// The part of an experiment that both sides need: where the tables lie is everybody's own matter.

@@ -116,7 +116,8 @@ pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch)
             return Err(agent.left());
         }
         if let Some(run) = &run {
-            let duty = Duty { sheet: run, rounds: rounds(&sheet), problem: &problem(run.problem, run.seed)?, client: papers.client, consent };
+            let duty =
+                Duty { sheet: run, rounds: rounds(&sheet), problem: &problem(run.problem, run.seed)?, client: papers.client, consent };
             agent.work(catalogue, &duty, &mut line, watch)?;
         }
         papers = agent.reach(watch, None, || line.papers(true))?;

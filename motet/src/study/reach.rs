@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use motet_link::{Identity, Limits, Line, LineError, Validity, random};
 use motet_records::Utc;
 
-use super::home::Home;
+use super::home::{CERTIFICATE, Home};
 use super::participant::JoinWatch;
 use crate::error::Error;
 
@@ -27,9 +27,15 @@ impl Home {
             let error = match what() {
                 Ok(done) => return Ok(done),
                 Err(LineError::Broken(error)) => error,
-                Err(LineError::Refused { status: NOT_ACCEPTED, words }) => return Err(self.clocks(&words)),
+                Err(LineError::Refused { status: NOT_ACCEPTED, words }) => return Err(self.not_accepted(&words, self.their_clock())),
                 Err(other) => return Err(Error::Unknown(other.to_string())),
             };
+            // Why a connection broke is lost where it broke while something was sent.
+            if self.validity().is_some_and(|validity| !validity.holds())
+                && let Some(clock) = self.their_clock()
+            {
+                return Err(self.not_accepted("this agent's certificate does not count at this time", Some(clock)));
+            }
             let why = format!("{} cannot be reached: {}", self.card.address, cause(&error));
             if tried == 0 {
                 watch.say(&format!("{why}; trying again"));
@@ -47,20 +53,23 @@ impl Home {
     }
 
     /// Why a certificate is not accepted: most often a clock is wrong, or it has expired while the agent was away.
-    fn clocks(&self, words: &str) -> Error {
-        let validity = self.read("cert.pem").ok().and_then(|certificate| Validity::of(&certificate));
-        let Some(Validity { from, until }) = validity else { return Error::Unknown(format!("the coordinator refuses: {words}")) };
+    fn not_accepted(&self, words: &str, their_clock: Option<String>) -> Error {
+        let Some(Validity { from, until }) = self.validity() else { return Error::Unknown(format!("the coordinator refuses: {words}")) };
         let [from, until] = [from, until].map(|seconds| Utc::from_seconds(u64::try_from(seconds).unwrap_or(0)));
-        let theirs = self.asked_for_its_clock().unwrap_or_else(|| "the coordinator's clock could not be asked".into());
+        let theirs = their_clock.unwrap_or_else(|| "the coordinator's clock could not be asked".into());
         Error::Unknown(format!(
-            "the coordinator refuses: {words}. It counts from {from} to {until}; the clock here says {}, and {theirs}. If it has expired, ask for a new invitation \
-             (`motet study invite` at the coordinator) and join with it",
+            "the coordinator refuses: {words}. It counts from {from} to {until}; the clock here says {}, and {theirs}. If it has expired, join with the invitation \
+             that it was got with, or ask for a new one (`motet study invite` at the coordinator)",
             Utc::now()
         ))
     }
 
-    /// In the coordinator's words: whoever comes without a certificate is told.
-    fn asked_for_its_clock(&self) -> Option<String> {
+    fn validity(&self) -> Option<Validity> {
+        Validity::of(&self.read(CERTIFICATE).ok()?)
+    }
+
+    /// In the coordinator's words: whoever comes without a certificate is told. None if nobody answers.
+    fn their_clock(&self) -> Option<String> {
         let mut line = Line::new(&self.card.address, &self.read("ca.pem").ok()?, None::<&Identity>, Limits::default()).ok()?;
         match line.papers(false) {
             Err(LineError::Refused { words, .. }) => words.rsplit_once("; ").map(|(_, clock)| clock.to_owned()),

@@ -64,7 +64,9 @@ impl Served {
 
 impl Elsewhere for Served {
     fn begin(&self, card: &RunCard, model: ModelShape) -> io::Result<Remote> {
-        let is = |sheet: &RunSheet| (&sheet.method, &sheet.parameters, sheet.seed) == (&card.method, &Value::Object(card.params.clone()), card.seed);
+        let is = |sheet: &RunSheet| {
+            (&sheet.method, &sheet.parameters, sheet.seed) == (&card.method, &Value::Object(card.params.clone()), card.seed)
+        };
         let agreed = RunSheet::of(&self.sheet, card.run as u32).filter(is);
         let sheet = agreed.ok_or_else(|| io::Error::other(format!("run {} is not what participants agreed to", card.run)))?;
         // Replies of another run are nobody's.

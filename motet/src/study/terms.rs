@@ -97,12 +97,16 @@ mod tests {
             run("l2gd", json!({ "lambda": 0.5, "p": 0.4 }), 2),
             run("flix", json!({ "start": "one-shot", "solve": null }), 1),
         ];
-        let experiment = json!({ "run": { "rounds": 7 }, "problem": [{ "schema": { "target": "ill", "inputs": 3 }, "model": { "kind": "logistic" } }] });
+        let experiment =
+            json!({ "run": { "rounds": 7 }, "problem": [{ "schema": { "target": "ill", "inputs": 3 }, "model": { "kind": "logistic" } }] });
         let (motet, study) = ("0".into(), "wards".into());
         let sheet = StudySheet { protocol: PROTOCOL, motet, study, clients: 3, dimension: 4, experiment, runs };
         let text = Terms::of(&sheet, &Catalogue::standard(), true, 61).lines.join("\n");
         assert!(text.contains("61 rows; they stay here\n"), "{text}");
-        assert!(text.contains("l2gd: lambda = 0.5, p = 0.4; 7 rounds at most, 2 runs with seeds from 1 to 2\n  leaves     its own model xᵢ"), "{text}");
+        assert!(
+            text.contains("l2gd: lambda = 0.5, p = 0.4; 7 rounds at most, 2 runs with seeds from 1 to 2\n  leaves     its own model xᵢ"),
+            "{text}"
+        );
         assert!(text.contains("flix: start = \"one-shot\"; 7 rounds at most, seed 1\n"), "{text}");
         assert!(text.contains("with `start = \"one-shot\"` its own model xᵢ* once"), "{text}");
         assert!(!text.contains("made for you alone"), "it is not promised that personal models stay: {text}");
