@@ -58,6 +58,7 @@ impl Method for Majority {
         name: "majority",
         reads: Reads::Single,
         about: Self::ABOUT,
+        leaves: "the sign of each coordinate of a gradient of all its examples, in each round",
         paper: "Bernstein, Wang, Azizzadenesheli, Anandkumar 2018",
         parameters: Self::PARAMETERS,
         example: r#"{"step":0.01}"#,

@@ -106,13 +106,16 @@ impl Hall {
         names
     }
 
+    /// A coordinator under a name of its own; one that goes on is told nothing but that.
+    fn serving(&self, out: &str, resume: bool) -> Command {
+        let (listen, invite) = (format!("127.0.0.1:{}", self.port), self.names().join(", "));
+        let first = ["--name", "localhost", "--listen", &listen, "--invite", &invite];
+        let more = if resume { &["--resume"][..] } else { &first };
+        self.command(&[&["serve", "tables/study.toml", "--out", out, "--quiet"], more].concat())
+    }
+
     fn serve(&self, out: &str, resume: bool) -> Process {
-        let (listen, invite) = (format!("127.0.0.1:{}", self.port), self.names().join(","));
-        let mut args = vec!["serve", "tables/study.toml", "--listen", &listen, "--invite", &invite, "--out", out, "--quiet"];
-        if resume {
-            args.push("--resume");
-        }
-        Process(self.command(&args).stderr(Stdio::null()).spawn().expect("motet starts"))
+        Process(self.serving(out, resume).stderr(Stdio::null()).spawn().expect("motet starts"))
     }
 
     fn join(&self, out: &str, name: &str) -> Process {
@@ -198,7 +201,7 @@ fn a_study_ends_in_the_bits_of_the_simulation_and_models_stay_where_they_are_mad
     assert_eq!(String::from_utf8_lossy(&predicted.stdout).lines().count(), 61, "a header and sixty rows");
     assert!(only_shared(&hall.path("served")), "the coordinator has no personal model");
     assert!(!hall.path("served/serve/spool").exists(), "the coordinator has no single replies");
-    assert!(!home.join("runs").join("anything").exists() && fs::read_dir(home.join("runs")).is_ok_and(|runs| runs.count() <= 1));
+    assert_eq!(fs::read_dir(home.join("runs")).expect("it has worked for runs").count(), 0, "what a run left is removed when it is over");
 }
 
 /// No file of models of the coordinator has another tensor than the shared model.
@@ -290,22 +293,33 @@ fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_late
     let fedavg = &STUDY[STUDY.find("[[method]]\nkind = \"fedavg\"").expect("it is there")..];
     let scafflix = &STUDY[..STUDY.find("[[method]]\nkind       = \"diana\"").expect("it is there")];
     let hall = Hall::new(&format!("{scafflix}{fedavg}").replace("rounds    = 25", "rounds    = 600"));
-    let mut coordinator = hall.serve("served", false);
+    let coordinator = hall.serving("served", false).spawn().expect("motet starts");
     hall.invited("served");
+    let certificate = || fs::read(hall.path("served/serve/cert.pem")).expect("it was made");
+    let first = certificate();
     let mut agents: Vec<Process> = hall.names().iter().map(|name| hall.join("served", name)).collect();
     let status = || String::from_utf8_lossy(&hall.motet(&["study", "status", "served"]).stdout).into_owned();
     wait_until(|| status().contains("round 5"));
     assert_eq!(status().matches("enrolled").count(), CLIENTS);
     succeeded(&hall.motet(&["study", "stop", "served"]));
-    let stopped = coordinator.0.wait().expect("it can be waited for");
-    assert_eq!(stopped.code(), Some(1));
+    let stopped = coordinator.wait_with_output().expect("it can be waited for");
+    let said = String::from_utf8_lossy(&stopped.stderr);
+    assert_eq!(stopped.status.code(), Some(1), "{said}");
+    assert!(said.contains("go on with: motet serve tables/study.toml --out served --resume"), "{said}");
+    let nobody = hall.motet(&["study", "stop", "served"]);
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&nobody.stderr).contains("there is nothing to stop"));
     let name = &hall.names()[1];
-    refused(&hall.motet(&["study", "revoke", "served", "nobody"]), "nobody is called");
+    for order in ["revoke", "invite"] {
+        refused(&hall.motet(&["study", order, "served", "nobody"]), "nobody is called");
+    }
     succeeded(&hall.motet(&["study", "revoke", "served", name]));
     let mut coordinator = hall.serve("served", true);
     let refused = agents[1].0.wait().expect("it can be waited for");
     assert_eq!(refused.code(), Some(2), "the agent is told and ends");
     assert!(status().contains(&format!("revoked   {name}")), "{}", status());
+    refused(&hall.motet(&["study", "invite", "served", name]), "was revoked");
+    assert_eq!(certificate(), first, "the name that the coordinator had is not forgotten");
     ended(&mut coordinator);
     let text = fs::read_to_string(hall.path("served/summary.json")).expect("it was written");
     let summary: serde_json::Value = serde_json::from_str(&text).expect("it was written");

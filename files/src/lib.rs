@@ -2,7 +2,8 @@
 //!
 //! [`open`] and [`read`] take regular files only: a pipe would make the reader wait for ever, and a device may have no end. What is
 //! larger than the free memory is not read either.
-//! [`replace`] writes a file so that a kill at any moment leaves the old one or the new one, never half of it. In builds with
+//! [`replace`] writes a file so that a kill or a power cut at any moment leaves the old one or the new one, never half of it, and
+//! [`replace_secret`] one that only its owner may read. In builds with
 //! debug assertions tests can let a program die at any write (`kill`).
 //!
 //! ```
@@ -25,4 +26,4 @@ mod replace;
 
 pub use memory::{free_memory, told};
 pub use regular::{open, read, read_text, stranger};
-pub use replace::replace;
+pub use replace::{replace, replace_secret, sync_folder_of};

@@ -4,12 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::digest::{Digest, NoDigest, hex, unhex};
+use crate::name::Name;
 
 /// The way to a coordinator, for one participant, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invitation {
     /// Name of the participant.
-    pub name: String,
+    pub name: Name,
     /// `host:port` of the coordinator.
     pub address: String,
     /// Whom the coordinator's certificate must be signed by, as PEM.
@@ -95,14 +96,16 @@ impl FromStr for Invitation {
             let value = text.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(':')).map(str::trim);
             value.filter(|value| !value.is_empty()).ok_or(InvitationError::Missing(key))
         };
-        let damaged = |key: &'static str| move |e: NoDigest| InvitationError::Damaged { key, reason: e.to_string() };
+        fn damaged<E: fmt::Display>(key: &'static str) -> impl Fn(E) -> InvitationError {
+            move |e| InvitationError::Damaged { key, reason: e.to_string() }
+        }
         let authority = text.find(PEM).map(|at| text[at..].trim_end().to_owned() + "\n");
         let address = field("address")?;
         if !address.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok()) {
             return Err(InvitationError::Damaged { key: "address", reason: format!("{address} is not host:port") });
         }
         Ok(Self {
-            name: field("name")?.to_owned(),
+            name: field("name")?.parse().map_err(damaged("name"))?,
             address: address.to_owned(),
             authority: authority.ok_or(InvitationError::Missing(PEM))?,
             study: field("study")?.parse().map_err(damaged("study"))?,
@@ -117,7 +120,7 @@ mod tests {
 
     fn invitation() -> Invitation {
         Invitation {
-            name: "ward 3".into(),
+            name: "ward 3".parse().unwrap(),
             address: "study.example.org:7443".into(),
             authority: format!("{PEM}\nabc\n-----END CERTIFICATE-----\n"),
             study: Digest::of(b"sheet"),
@@ -129,7 +132,7 @@ mod tests {
     fn invitations_survive_as_text() {
         assert_eq!(invitation().to_string().parse(), Ok(invitation()));
         let windows = invitation().to_string().replace('\n', "\r\n");
-        assert_eq!(windows.parse::<Invitation>().map(|i| (i.name, i.token)), Ok(("ward 3".into(), Token::new([7; 32]))));
+        assert_eq!(windows.parse::<Invitation>().map(|i| (i.name, i.token)), Ok((invitation().name, Token::new([7; 32]))));
         assert!(!format!("{:?}", invitation()).contains(&invitation().token.reveal()));
     }
 
@@ -140,6 +143,7 @@ mod tests {
         assert_eq!(said("token:", "tok:"), "the invitation has no line \"token: …\"");
         assert!(said("token: 07", "token: 7").contains("\"token: …\" is damaged"));
         assert!(said(":7443", "").contains("is not host:port"));
+        assert!(said("ward 3", "/../../shared").contains("\"name: …\" is damaged: \"/../../shared\" is no name"));
         assert!(said(PEM, "").contains("CERTIFICATE"));
     }
 }

@@ -111,12 +111,32 @@ impl Members {
         self.all.iter().position(|member| !member.revoked && is(member)).map(|at| at as u32)
     }
 
-    /// Notes a token for a participant. The token that it had is worth nothing any more.
+    /// Notes a token for a participant. The token that it had is worth nothing any more, and neither is its certificate.
     pub fn invite(&mut self, number: u32, token: &Token, now: u64) -> io::Result<()> {
-        if let Some(member) = self.all.get_mut(number as usize) {
-            (member.token, member.token_until) = (Some(token.hash().to_string()), now.saturating_add(TOKEN_SECONDS));
+        self.change(number, |member| Member {
+            key: None,
+            token: Some(token.hash().to_string()),
+            spent: None,
+            token_until: now.saturating_add(TOKEN_SECONDS),
+            ..member
+        })
+    }
+
+    /// Notes the key that a participant has shown, where certificates come from elsewhere.
+    pub fn note(&mut self, number: u32, key: Digest) -> io::Result<()> {
+        let key = Some(key.to_string());
+        if self.all.get(number as usize).is_none_or(|member| member.key == key) {
+            return Ok(());
         }
-        self.save()
+        self.change(number, |member| Member { key, ..member })
+    }
+
+    /// Changes what is known of a participant; nothing changes if it cannot be written.
+    fn change(&mut self, number: u32, to: impl FnOnce(Member) -> Member) -> io::Result<()> {
+        let Some(member) = self.all.get_mut(number as usize) else { return Ok(()) };
+        let before = member.clone();
+        *member = to(before.clone());
+        self.save().inspect_err(|_| self.all[number as usize] = before)
     }
 
     /// Spends a token: the key that `sign` made a certificate for is the participant's from now on. What is written strikes out the
@@ -144,12 +164,8 @@ impl Members {
             return Err(NotEnrolled::Expired);
         }
         let (signed, key) = sign(&member.name)?;
-        let before = self.all[at].clone();
-        self.all[at] = Member { key: Some(key.to_string()), token: None, spent: Some(hash), token_until: 0, ..before.clone() };
-        if let Err(unwritten) = self.save() {
-            self.all[at] = before;
-            return Err(unwritten.into());
-        }
+        let enrolled = |member| Member { key: Some(key.to_string()), token: None, spent: Some(hash), token_until: 0, ..member };
+        self.change(at as u32, enrolled)?;
         Ok((at as u32, signed))
     }
 
@@ -195,6 +211,12 @@ mod tests {
         assert_eq!(again.find(&holder(b"key of b", "b"), false), Some(1), "found again by its key,");
         assert_eq!(again.find(&holder(b"key of a", "b"), false), None, "not by its name,");
         assert_eq!(again.find(&holder(b"key of a", "b"), true), Some(1), "unless names count");
+        again.note(0, Digest::of(b"key of a")).unwrap();
+        assert!(again.all()[0].is_enrolled(), "its key was seen");
+        again.invite(1, &other, 2000).unwrap();
+        assert_eq!(again.find(&holder(b"key of b", "b"), false), None, "a new invitation ends what the old one was worth:");
+        assert!(matches!(again.enrol(&token, 2000, sign), Err(NotEnrolled::UnknownToken)), "its token,");
+        assert_eq!(again.enrol(&other, 2000, sign).unwrap().0, 1, "and the new one is worth a certificate");
         assert!(again.revoke("b").unwrap() && !again.revoke("nobody").unwrap());
         assert_eq!(Members::open(&path, &[]).unwrap().find(&holder(b"key of b", "b"), false), None);
     }

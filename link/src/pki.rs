@@ -4,10 +4,10 @@
 //! Private keys are made where they stay: a participant sends a request, and the authority signs nothing but the key in it.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
-use motet_files::replace;
+use motet_files::{replace, replace_secret};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PublicKeyData,
@@ -58,7 +58,7 @@ impl Authority {
             fs::create_dir_all(folder)?;
             let (made, made_key) = Self::make().map_err(io::Error::other)?;
             // The certificate goes last: an authority that has one has its key too.
-            keep_secret(&key, made_key.as_bytes())?;
+            replace_secret(&key, made_key.as_bytes())?;
             replace(&certificate, made.as_bytes())?;
         }
         let certificate = motet_files::read_text(&certificate, LONGEST)?;
@@ -156,27 +156,41 @@ impl Holder {
 
 /// Is it time to renew this certificate?
 pub fn is_ageing(certificate: &str) -> bool {
-    let Ok((_, pem)) = x509_parser::pem::parse_x509_pem(certificate.as_bytes()) else { return true };
-    let Ok(certificate) = pem.parse_x509() else { return true };
-    let until = certificate.validity().not_after.timestamp();
-    until - OffsetDateTime::now_utc().unix_timestamp() < Duration::days(RENEW_DAYS).whole_seconds()
+    let left = |validity: Validity| validity.until - OffsetDateTime::now_utc().unix_timestamp();
+    Validity::of(certificate).is_none_or(|validity| left(validity) < Duration::days(RENEW_DAYS).whole_seconds())
+}
+
+/// When a certificate counts, in seconds of Unix time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    /// Its first second.
+    pub from: i64,
+    /// Its last one.
+    pub until: i64,
+}
+
+impl Validity {
+    /// Of the first certificate in a PEM text; none if there is none.
+    pub fn of(certificate: &str) -> Option<Self> {
+        let (_, pem) = x509_parser::pem::parse_x509_pem(certificate.as_bytes()).ok()?;
+        let validity = pem.parse_x509().ok()?.validity().clone();
+        Some(Self { from: validity.not_before.timestamp(), until: validity.not_after.timestamp() })
+    }
+
+    /// Does it count now, by the clock of this machine?
+    pub fn holds(self) -> bool {
+        (self.from..=self.until).contains(&OffsetDateTime::now_utc().unix_timestamp())
+    }
+}
+
+/// What the clock of this machine says, for people who compare two.
+pub(crate) fn clock() -> String {
+    let now = OffsetDateTime::now_utc();
+    format!("{}T{:02}:{:02}:{:02}Z", now.date(), now.hour(), now.minute(), now.second())
 }
 
 /// PEM files are a few kilobytes.
 pub(crate) const LONGEST: u64 = 1 << 20;
-
-/// Writes a file that only its owner may read.
-pub fn keep_secret(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension("new");
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&beside, path)
-}
 
 #[cfg(test)]
 mod tests {
@@ -186,12 +200,17 @@ mod tests {
     fn a_certificate_is_renewed_from_its_sixtieth_day() {
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::open(folder.path()).unwrap();
-        let ages = |days| {
+        let mut validity = None;
+        let mut ages = |days| {
             let mut params = lasting(CertificateParams::new(vec![]).unwrap(), PARTICIPANT_DAYS);
             (params.not_before, params.not_after) = (params.not_before - Duration::days(days), params.not_after - Duration::days(days));
-            is_ageing(&params.signed_by(&KeyPair::generate().unwrap(), &authority.issuer).unwrap().pem())
+            let pem = params.signed_by(&KeyPair::generate().unwrap(), &authority.issuer).unwrap().pem();
+            validity = Validity::of(&pem);
+            (is_ageing(&pem), validity.unwrap().holds())
         };
-        assert_eq!([0, 59, 61, 89, 91].map(ages), [false, false, true, true, true]);
+        let expected = [(false, true), (false, true), (true, true), (true, true), (true, false)];
+        assert_eq!([0, 59, 61, 89, 91].map(&mut ages), expected);
+        assert_eq!(validity.map(|v| v.until - v.from), Some((PARTICIPANT_DAYS + 1) * 24 * 3600));
         assert!(is_ageing("no certificate"), "what cannot be read is made anew");
     }
 

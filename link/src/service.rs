@@ -22,6 +22,8 @@ pub struct Service {
     /// None where participants have certificates from elsewhere: then names count, and nobody enrols.
     authority: Option<Authority>,
     study: String,
+    /// How often the coordinator was started.
+    start: u32,
     stage: Mutex<Stage>,
     /// Who has read that all runs are over.
     dismissed: Mutex<BTreeSet<u32>>,
@@ -71,13 +73,15 @@ pub struct Papers {
     pub run: Option<String>,
     /// Are all runs over?
     pub over: bool,
+    /// How often the coordinator was started: one that was restored from an older copy of its folder counts backwards.
+    pub start: u32,
 }
 
 impl Service {
-    /// A study that has not begun.
-    pub fn new(members: Members, authority: Option<Authority>, study: String) -> Arc<Self> {
+    /// A study that has not begun, at a coordinator that was started so often.
+    pub fn new(members: Members, authority: Option<Authority>, study: String, start: u32) -> Arc<Self> {
         let (stage, dismissed, bell) = (Mutex::default(), Mutex::default(), OnceLock::new());
-        Arc::new(Self { members: Mutex::new(members), authority, study, stage, dismissed, bell })
+        Arc::new(Self { members: Mutex::new(members), authority, study, start, stage, dismissed, bell })
     }
 
     /// Tells `bell` from now on who should be told to look again. The first one stays.
@@ -87,7 +91,13 @@ impl Service {
 
     /// The number of the holder of a certificate, unless it was revoked.
     pub fn who(&self, holder: &Holder) -> Option<u32> {
-        self.members().find(holder, self.authority.is_none())
+        let (by_name, mut members) = (self.authority.is_none(), self.members());
+        let client = members.find(holder, by_name)?;
+        if by_name {
+            // Nobody enrols here: who has called is known by it. A list that cannot be written now is written at the next call.
+            let _ = members.note(client, holder.key);
+        }
+        Some(client)
     }
 
     /// Everyone, by number.
@@ -128,7 +138,7 @@ impl Service {
         if over {
             self.dismissed.lock().unwrap_or_else(PoisonError::into_inner).insert(client);
         }
-        Papers { client, study: self.study.clone(), run, over }
+        Papers { client, study: self.study.clone(), run, over, start: self.start }
     }
 
     /// Answers one call. Between two runs the one that an agent knows of is over.
@@ -179,9 +189,13 @@ impl Service {
         self.ring(None);
     }
 
-    /// Gives a participant a new token, and strikes out the one it had.
+    /// Gives a participant a new token, and strikes out the one it had, and its certificate. Whoever comes with the new one begins anew.
     pub fn invite(&self, client: u32, token: &Token) -> io::Result<()> {
-        self.members().invite(client, token, now())
+        self.members().invite(client, token, now())?;
+        if let Stage::Running { office, .. } = &*self.stage() {
+            office.desk().begin_anew(client);
+        }
+        Ok(())
     }
 
     /// Refuses a participant from now on; false if there is nobody of this name.

@@ -1,7 +1,8 @@
 //! Sheets: what everyone agrees to, as canonical text whose SHA-256 is its name.
 //!
-//! A participant agrees to a [`StudySheet`] once. Each run of the study has a [`RunSheet`] that names the study; its SHA-256 is the
-//! run's name in every message.
+//! A participant agrees to a [`StudySheet`] once. It lists every run of the study: in a study nothing that is found out on the way
+//! decides what is run. Each run has a [`RunSheet`] that names the study and repeats what was agreed to; its SHA-256 is the run's
+//! name in every message.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,22 @@ pub struct StudySheet {
     pub dimension: u64,
     /// The experiment: schema, model, hold-out, methods, seeds, what is measured; nothing of anybody's data.
     pub experiment: Value,
+    /// Every run there is, in the order of their numbers. A participant works for no other.
+    pub runs: Vec<RunTerms>,
+}
+
+/// What is agreed to of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunTerms {
+    /// Name of the method.
+    pub method: String,
+    /// The method's parameters, every default filled in.
+    pub parameters: Value,
+    /// Which of the study's problems it is on.
+    pub problem: u32,
+    /// Seed of the run.
+    pub seed: u64,
 }
 
 /// One run of a study.
@@ -65,6 +82,22 @@ pub enum SheetError {
         found: Digest,
         /// Of the one agreed to.
         agreed: Digest,
+    },
+    /// It is of a run that nobody agreed to.
+    #[error(
+        "the coordinator wants a run that was not agreed to: number {run}, {method} with seed {seed} and {parameters} on problem {problem}; nothing is done for it"
+    )]
+    NotAgreed {
+        /// The number it gives itself.
+        run: u32,
+        /// Its method.
+        method: String,
+        /// The method's parameters.
+        parameters: Value,
+        /// Its problem.
+        problem: u32,
+        /// Its seed.
+        seed: u64,
     },
 }
 
@@ -106,13 +139,24 @@ impl RunSheet {
         Digest::of(self.text().as_bytes())
     }
 
-    /// Reads the sheet of a run of this study.
-    pub fn read(text: &str, study: Digest) -> Result<Self, SheetError> {
+    /// The sheet of a run of this study, by its number; none if there are fewer.
+    pub fn of(study: &StudySheet, run: u32) -> Option<Self> {
+        let RunTerms { method, parameters, problem, seed } = study.runs.get(run as usize)?.clone();
+        Some(Self { study: study.digest().to_string(), run, method, parameters, problem, seed })
+    }
+
+    /// Reads the sheet of a run of this study. It must say what was agreed to of that run.
+    pub fn read(text: &str, study: &StudySheet) -> Result<Self, SheetError> {
         let sheet: Self = serde_json::from_str(text)?;
-        if sheet.study == study.to_string() {
-            return Ok(sheet);
+        let agreed = study.digest();
+        if sheet.study != agreed.to_string() {
+            return Err(SheetError::Other { found: sheet.study.parse().unwrap_or(Digest::of(sheet.study.as_bytes())), agreed });
         }
-        Err(SheetError::Other { found: sheet.study.parse().unwrap_or(Digest::of(sheet.study.as_bytes())), agreed: study })
+        if Self::of(study, sheet.run).as_ref() != Some(&sheet) {
+            let Self { run, method, parameters, problem, seed, .. } = sheet;
+            return Err(SheetError::NotAgreed { run, method, parameters, problem, seed });
+        }
+        Ok(sheet)
     }
 }
 
@@ -155,7 +199,12 @@ mod tests {
             clients: 3,
             dimension: 40,
             experiment: serde_json::json!({ "b": [1, null], "a": { "z": 1, "y": "\"" } }),
+            runs: vec![of_seed(6), of_seed(7)],
         }
+    }
+
+    fn of_seed(seed: u64) -> RunTerms {
+        RunTerms { method: "scafflix".into(), parameters: serde_json::json!({ "p": 0.1, "alpha": 0.5 }), problem: 0, seed }
     }
 
     #[test]
@@ -179,16 +228,28 @@ mod tests {
 
     #[test]
     fn a_run_belongs_to_its_study() {
-        let run = RunSheet {
-            study: sheet().digest().to_string(),
-            run: 1,
-            method: "scafflix".into(),
-            parameters: serde_json::json!({ "p": 0.1 }),
-            problem: 0,
-            seed: 7,
-        };
-        assert_eq!(RunSheet::read(&run.text(), sheet().digest()).unwrap(), run);
-        assert!(RunSheet::read(&run.text(), Digest::of(b"another study")).is_err());
+        let run = RunSheet::of(&sheet(), 1).unwrap();
+        assert_eq!((run.run, run.seed), (1, 7));
+        assert_eq!(RunSheet::read(&run.text(), &sheet()).unwrap(), run);
+        assert!(RunSheet::read(&run.text(), &StudySheet { clients: 4, ..sheet() }).is_err());
         assert_ne!(RunSheet { seed: 8, ..run.clone() }.digest(), run.digest());
+    }
+
+    #[test]
+    fn a_run_that_was_not_agreed_to_is_refused_whatever_is_forged() {
+        let run = RunSheet::of(&sheet(), 1).unwrap();
+        let forged = [
+            RunSheet { method: "one-shot".into(), ..run.clone() },
+            RunSheet { parameters: serde_json::json!({ "p": 0.1, "alpha": 0.5, "start": "one-shot" }), ..run.clone() },
+            RunSheet { parameters: serde_json::json!({ "p": 0.2, "alpha": 0.5 }), ..run.clone() },
+            RunSheet { problem: 1, ..run.clone() },
+            RunSheet { seed: 8, ..run.clone() },
+            RunSheet { run: 0, ..run.clone() },
+            RunSheet { run: 2, ..run },
+        ];
+        for sheet_of_run in forged {
+            let refused = RunSheet::read(&sheet_of_run.text(), &sheet()).unwrap_err();
+            assert!(refused.to_string().contains("was not agreed to"), "{refused}");
+        }
     }
 }

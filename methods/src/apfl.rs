@@ -54,6 +54,7 @@ impl Method for Apfl {
         name: "apfl",
         reads: Reads::Sums,
         about: "mixtures of the shared model and one of the client's own, both trained at once",
+        leaves: "its copy y of the shared model after local steps, and its number of examples mᵢ, in each round it takes part in; the personal model stays",
         paper: "Deng, Kamani, Mahdavi 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"own_share":0.5,"learn_share":true,"step":0.1,"local_steps":3,"batch":2,"sampling":{"clients":2}}"#,

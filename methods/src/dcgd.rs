@@ -59,6 +59,7 @@ impl Method for Dcgd {
         name: "dcgd",
         reads: Reads::Single,
         about: "FLIX with compressed gradients (alpha = 1: compressed gradient descent)",
+        leaves: r#"a compressed gradient of all its examples, scaled by αᵢ, in each round; with `step = "theory"` αᵢ² Lᵢ once; with `start = "one-shot"` its own model xᵢ* once"#,
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"compressor":{"kind":"rand-k","k":0.5}}"#,

@@ -83,6 +83,7 @@ impl Method for Diana {
         name: "diana",
         reads: Reads::Single,
         about: "FLIX with compressed differences to remembered gradients: converges where dcgd has a floor",
+        leaves: r#"a compressed difference of its gradient to what was sent before, in each round; where asked the whole gradient once; with `step = "theory"` αᵢ² Lᵢ once; with `start = "one-shot"` its own model xᵢ* once"#,
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022; Mishchenko et al. 2019",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"compressor":{"kind":"rand-k","k":0.5}}"#,

@@ -55,6 +55,7 @@ impl Method for Ditto {
         name: "ditto",
         reads: Reads::Sums,
         about: "federated averaging, and beside it a personal model held near the shared one",
+        leaves: "its copy y of the shared model after local steps, and its number of examples mᵢ, in each round it takes part in; the personal model stays",
         paper: "Li, Hu, Beirami, Smith 2021",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"lambda":0.5,"step":0.1,"local_steps":3,"batch":2,"sampling":{"clients":2}}"#,

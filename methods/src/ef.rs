@@ -58,6 +58,7 @@ impl Method for Ef {
         name: "ef",
         reads: Reads::Single,
         about: "FLIX with biased compressors (top-k): what was not sent is added to the next gradient",
+        leaves: r#"a compressed gradient of all its examples, scaled by αᵢ, in each round; with `step = "theory"` αᵢ² Lᵢ once; with `start = "one-shot"` its own model xᵢ* once"#,
         paper: "Seide et al. 2014; Stich, Cordonnier, Jaggi 2018",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"compressor":{"kind":"top-k","k":0.5}}"#,

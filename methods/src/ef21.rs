@@ -56,6 +56,7 @@ impl Method for Ef21 {
         name: "ef21",
         reads: Reads::Single,
         about: "FLIX with biased compressors (top-k) made to converge by remembered gradients",
+        leaves: r#"a compressed difference of its gradient to what was sent before, in each round; where asked the whole gradient once; with `step = "theory"` αᵢ² Lᵢ once; with `start = "one-shot"` its own model xᵢ* once"#,
         paper: "Richtárik, Sokolov, Fatkhullin 2021",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"compressor":{"kind":"top-k","k":0.5}}"#,

@@ -68,6 +68,7 @@ impl Method for FedAdp {
         name: "fedadp",
         reads: Reads::Single,
         about: "gradients weighted by their angle to the target's (or to the mean)",
+        leaves: r#"a gradient of a batch in each round; with `flavour = "original"` its number of examples mᵢ"#,
         paper: "Wu, Wang 2021",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.02,"batch":3}"#,

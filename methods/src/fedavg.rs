@@ -9,7 +9,7 @@
 use motet_core::NonNegative;
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Line, LocalUpdateFamily, Preset, Recipe, Rule};
+use crate::local_update::{Amount, Common, LEAVES, Line, LocalUpdateFamily, Preset, Recipe, Rule};
 use crate::parts::{Schedule, Weights};
 use crate::registry::{Card, Reads};
 
@@ -43,6 +43,7 @@ impl Preset for FedavgSettings {
         name: "fedavg",
         reads: Reads::Sums,
         about: "each client trains for some epochs, the server averages the models",
+        leaves: LEAVES,
         paper: "McMahan, Moore, Ramage, Hampson, Agüera y Arcas 2017",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.1,"batch":2,"sampling":{"clients":2}}"#,

@@ -48,6 +48,7 @@ impl Method for Fedprox {
         name: "fedprox",
         reads: Reads::Sums,
         about: "federated averaging whose clients are held near the shared model by a proximal term (mu = 0: FedAvg)",
+        leaves: "its copy y of the shared model after local steps, and its number of examples mᵢ, in each round it takes part in",
         paper: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"mu":0.5,"step":0.1,"local_steps":3,"batch":2,"sampling":{"clients":2}}"#,

@@ -51,6 +51,7 @@ impl Method for Finetune {
         name: "finetune",
         reads: Reads::Sums,
         about: "federated averaging, and local steps from the shared model before it is deployed",
+        leaves: "its copy y of the shared model after local steps, and its number of examples mᵢ, in each round it takes part in; the fine-tuned model stays",
         paper: "the baseline of every comparison; Gasanov, Khaled, Horváth, Richtárik 2022, Proposition 1",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.1,"local_steps":3,"tune":5,"batch":2,"sampling":{"clients":2}}"#,

@@ -53,6 +53,7 @@ impl Method for Flix {
         name: "flix",
         reads: Reads::Sums,
         about: "mixtures of a shared model and local optima, by distributed gradient descent (alpha = 1: plain GD)",
+        leaves: r#"a gradient of all its examples, αᵢ ∇fᵢ(αᵢ x + (1 − αᵢ) xᵢ*), in each round; with `step = "theory"` αᵢ² Lᵢ once; with `start = "one-shot"` its own model xᵢ* once; learnt shares αᵢ, with αᵢ² Lᵢ, in each round"#,
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5}"#,

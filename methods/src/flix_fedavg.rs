@@ -79,6 +79,7 @@ impl Method for FlixFedavg {
         name: "flix-fedavg",
         reads: Reads::Sums,
         about: "FLIX with epochs of local training on the mixture and any server optimiser (alpha = 1: FedAvg, FedOpt)",
+        leaves: "the difference x − y that local epochs on its mixture make, and its number of examples mᵢ, in each round it takes part in",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022; McMahan et al. 2017",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"step":0.1,"batch":2,"sampling":{"clients":2}}"#,

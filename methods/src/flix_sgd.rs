@@ -64,6 +64,7 @@ impl Method for FlixSgd {
         name: "flix-sgd",
         reads: Reads::Sums,
         about: "FLIX with sampled clients, mini-batches and any server optimiser",
+        leaves: r#"a gradient of a batch, αᵢ ∇fᵢ(αᵢ x + (1 − αᵢ) xᵢ*; B), in each round; with plateau decay the loss of the batch; with `step = "theory"` αᵢ² Lᵢ once; with `start = "one-shot"` its own model xᵢ* once; learnt shares αᵢ in each round"#,
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5,"sampling":{"clients":2},"batch":3}"#,

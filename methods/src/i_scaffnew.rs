@@ -9,7 +9,7 @@ use motet_core::{Fraction, PerClient};
 use serde::{Deserialize, Serialize};
 
 use crate::registry::Card;
-use crate::scafflix::{Kind, READS, ScafflixFamily, Steps};
+use crate::scafflix::{Kind, LEAVES, READS, ScafflixFamily, Steps};
 
 /// i-Scaffnew has no parameters of its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, motet_core::Documented)]
@@ -20,6 +20,7 @@ impl Kind for Individual {
         name: "i-scaffnew",
         reads: READS,
         about: "Scaffnew with a stepsize of its own for every client (Scafflix with alpha = 1)",
+        leaves: LEAVES,
         paper: "Yi, Condat, Richtárik 2023",
         parameters: <ScafflixFamily<Self> as motet_core::Documented>::PARAMETERS,
         example: "{}",

@@ -56,6 +56,7 @@ impl Method for L2gd {
         name: "l2gd",
         reads: Reads::Sums,
         about: "personal models drawn towards their mean; a coin decides between local steps and averaging",
+        leaves: r#"its own model xᵢ whenever the coin says so; with `step = "theory"` or `p = "theory"` Lᵢ once"#,
         paper: "Hanzely, Richtárik 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"lambda":0.5,"p":0.4,"step":0.3}"#,

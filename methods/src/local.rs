@@ -26,6 +26,7 @@ impl Method for Local {
         name: "local",
         reads: Reads::Sums,
         about: "pure local models: every client on its own, nothing is sent",
+        leaves: "nothing but word that it is done",
         paper: "the baseline of every comparison",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: "{}",

@@ -7,7 +7,7 @@
 use motet_core::NonNegative;
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Line, LocalUpdateFamily, Preset, Recipe, Rule, uniform};
+use crate::local_update::{Amount, Common, LEAVES, Line, LocalUpdateFamily, Preset, Recipe, Rule, uniform};
 use crate::parts::{Schedule, Weights};
 use crate::registry::{Card, Reads};
 
@@ -37,6 +37,7 @@ impl Preset for LocalSgdSettings {
         name: "local-sgd",
         reads: Reads::Sums,
         about: "K steps at every client, then the average of the models",
+        leaves: LEAVES,
         paper: "Stich 2019",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.1,"local_steps":3,"batch":2}"#,

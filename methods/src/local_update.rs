@@ -67,6 +67,9 @@ pub use spreads::{Accuracy, Spreads};
 pub use table::{TABLE, line};
 pub use theory::{Theory, phi};
 
+/// What leaves the clients of the whole family.
+pub(crate) const LEAVES: &str = "the sum of its gradients over local steps (FOMAML and MAML: of adapted models), in each round it takes part in; where examples weigh, their number; where theory sets rates Lᵢ and μᵢ once; with plateau decay its loss before training; with a rate that is learnt on the way also how far off and how bent its loss is";
+
 /// LocalUpdate itself: nothing is fixed.
 pub type LocalUpdate = LocalUpdateFamily<LocalUpdateSettings>;
 
@@ -134,6 +137,7 @@ impl Preset for LocalUpdateSettings {
         name: "local-update",
         reads: Reads::Sums,
         about: "local steps, weighed by Theta, and separate client and server rates: FedAvg, Reptile, FOMAML and more as one",
+        leaves: LEAVES,
         paper: "Charles, Konečný 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.1,"local_steps":3,"server_step":0.1,"batch":2,"sampling":{"clients":2}}"#,

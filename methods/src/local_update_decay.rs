@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{self, Line, LocalUpdateFamily, Preset, Recipe};
+use crate::local_update::{self, LEAVES, Line, LocalUpdateFamily, Preset, Recipe};
 use crate::parts::Decay;
 use crate::registry::{Card, Reads};
 
@@ -32,6 +32,7 @@ impl Preset for LocalUpdateDecaySettings {
         name: "local-update-decay",
         reads: Reads::Sums,
         about: "LocalUpdate whose client and server rates fall when the loss no longer does",
+        leaves: LEAVES,
         paper: "Charles, Konečný 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.1,"local_steps":3,"server_step":0.1,"batch":2,"sampling":{"clients":2},"decay":{"window":2,"patience":1,"cooldown":1}}"#,

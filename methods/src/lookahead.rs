@@ -8,7 +8,7 @@
 use motet_core::{NonNegative, Probability};
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Line, LocalUpdateFamily, Preset, Recipe, Rule};
+use crate::local_update::{Amount, Common, LEAVES, Line, LocalUpdateFamily, Preset, Recipe, Rule};
 use crate::parts::Schedule;
 use crate::registry::{Card, Reads};
 
@@ -42,6 +42,7 @@ impl Preset for LookaheadSettings {
         name: "lookahead",
         reads: Reads::Sums,
         about: "K fast steps, then the slow model follows part of the way (meant for one client)",
+        leaves: LEAVES,
         paper: "Zhang, Lucas, Hinton, Ba 2019",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.1,"local_steps":3,"batch":2}"#,

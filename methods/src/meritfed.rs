@@ -87,6 +87,7 @@ impl Method for MeritFed {
         name: "meritfed",
         reads: Reads::Single,
         about: "one target's model from everyone's gradients, weighted by what they do for its validation loss",
+        leaves: "a gradient of a batch in each round; from the target also gradients, or pairs of values, of its validation loss at candidates, 10 or more times a round",
         paper: "Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.02,"batch":3,"mirror":{"kind":"smd","rate":5,"steps":3,"batch":2},"validation":"training"}"#,

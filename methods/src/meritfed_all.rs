@@ -96,6 +96,7 @@ impl Method for MeritFedAll {
         name: "meritfed-all",
         reads: Reads::Single,
         about: "MeritFed with every client as a target: a model each, all in one round of messages",
+        leaves: "a gradient of a batch for each target that it is asked about, in each round; gradients of its own validation loss at candidates",
         paper: "a variant of Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.02,"batch":3,"mirror":{"rate":5,"steps":3},"validation":"training","friends":{"keep":2,"first":2,"every":3}}"#,

@@ -7,7 +7,7 @@
 use motet_core::{NonNegative, Positive, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Common, Line, LocalUpdateFamily, Preset, Recipe, Rule, uniform};
+use crate::local_update::{Common, LEAVES, Line, LocalUpdateFamily, Preset, Recipe, Rule, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
 use crate::registry::{Card, Reads};
 
@@ -37,6 +37,7 @@ impl Preset for MinibatchSgdSettings {
         name: "minibatch-sgd",
         reads: Reads::Sums,
         about: "one gradient per client and round, and any server optimiser",
+        leaves: LEAVES,
         paper: "Robbins, Monro 1951",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"server_step":0.1,"batch":2,"sampling":{"clients":2}}"#,

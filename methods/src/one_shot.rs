@@ -56,6 +56,7 @@ impl Method for OneShot {
         name: "one-shot",
         reads: Reads::Sums,
         about: "one round of communication: the weighted average of the local optima",
+        leaves: "its own model xᵢ*, and a weight from αᵢ and Lᵢ, once",
         paper: "Gasanov, Khaled, Horváth, Richtárik 2022",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5}"#,

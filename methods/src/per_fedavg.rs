@@ -84,6 +84,7 @@ impl Method for PerFedavg {
         name: "per-fedavg",
         reads: Reads::Sums,
         about: "a shared model from which one gradient step is a good personal one",
+        leaves: "its copy y of the shared model after meta-steps, and its number of examples mᵢ, in each round it takes part in; the adapted model stays",
         paper: "Fallah, Mokhtari, Ozdaglar 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"inner_step":0.1,"step":0.2,"local_steps":2,"batch":2,"sampling":{"clients":2}}"#,

@@ -67,6 +67,7 @@ impl Method for Pfedme {
         name: "pfedme",
         reads: Reads::Sums,
         about: "the shared model descends on Moreau envelopes, clients deploy proximal points",
+        leaves: "its copy y of the shared model after local steps, and its number of examples mᵢ, in each round it takes part in; the personal model stays",
         paper: "Dinh, Tran, Nguyen 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"lambda":1.0,"step":0.3,"local_steps":3,"inner_step":0.2,"batch":2,"sampling":{"clients":2}}"#,

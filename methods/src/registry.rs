@@ -24,6 +24,9 @@ pub struct Card {
     pub reads: Reads,
     /// One line.
     pub about: &'static str,
+    /// What leaves a client, in the words of the page on privacy: whoever joins a study is shown it, beside the parameters. Losses and
+    /// metrics of measured models, and how many gradients a reply took, leave with every method.
+    pub leaves: &'static str,
     /// Where it comes from.
     pub paper: &'static str,
     /// What may be written beside `kind`: the doc comments of the struct's fields.

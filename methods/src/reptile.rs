@@ -8,7 +8,7 @@
 use motet_core::{NonNegative, Positive, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::local_update::{Amount, Common, Line, LocalUpdateFamily, Preset, Recipe, Rule, uniform};
+use crate::local_update::{Amount, Common, LEAVES, Line, LocalUpdateFamily, Preset, Recipe, Rule, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
 use crate::registry::{Card, Reads};
 
@@ -47,6 +47,7 @@ impl Preset for ReptileSettings {
         name: "reptile",
         reads: Reads::Sums,
         about: "K local steps and a server rate of its own; clients adapt by K steps before they deploy",
+        leaves: LEAVES,
         paper: "Nichol, Achiam, Schulman 2018",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.1,"local_steps":3,"server_step":0.1,"batch":2,"sampling":{"clients":2}}"#,

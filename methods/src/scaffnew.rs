@@ -9,7 +9,7 @@ use motet_core::{Fraction, PerClient};
 use serde::{Deserialize, Serialize};
 
 use crate::registry::Card;
-use crate::scafflix::{Kind, READS, ScafflixFamily, Steps};
+use crate::scafflix::{Kind, LEAVES, READS, ScafflixFamily, Steps};
 
 /// Scaffnew has no parameters of its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, motet_core::Documented)]
@@ -20,6 +20,7 @@ impl Kind for Plain {
         name: "scaffnew",
         reads: READS,
         about: "local training with control variates, one stepsize for all (ProxSkip)",
+        leaves: LEAVES,
         paper: "Mishchenko, Malinovsky, Stich, Richtárik 2022",
         parameters: <ScafflixFamily<Self> as motet_core::Documented>::PARAMETERS,
         example: "{}",

@@ -66,6 +66,7 @@ impl Method for Scaffold {
         name: "scaffold",
         reads: Reads::Sums,
         about: "local steps whose drift is corrected by control variates, any sampling of clients",
+        leaves: "y − x after local steps, and the change cᵢ⁺ − cᵢ of its control variate, in each round it takes part in",
         paper: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.1,"local_steps":3,"batch":2,"sampling":{"clients":2}}"#,

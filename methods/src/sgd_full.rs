@@ -44,6 +44,7 @@ impl Method for SgdFull {
         name: "sgd-full",
         reads: Reads::Single,
         about: "one target's model from the plain or robust mean of everyone's gradients",
+        leaves: "a gradient of a batch in each round",
         paper: "the baseline of Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.005,"batch":3}"#,

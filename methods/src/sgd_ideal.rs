@@ -41,6 +41,7 @@ impl Method for SgdIdeal {
         name: "sgd-ideal",
         reads: Reads::Sums,
         about: "one target's model from the mean gradient of those who are known to be like it",
+        leaves: "a gradient of a batch in each round, from friends of the target alone",
         paper: "the baseline of Tupitsa, Horváth, Takáč, Gorbunov 2024",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.02,"batch":3,"friends":[0]}"#,

@@ -48,6 +48,7 @@ impl Method for Tawt {
         name: "tawt",
         reads: Reads::Single,
         about: "gradients weighted by a running product of their cosines with the target's",
+        leaves: "a gradient of a batch in each round; from the target also the gradient of its validation loss",
         paper: "Chen, Crammer, He, Roth, Su 2021",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.02,"batch":3}"#,

@@ -48,7 +48,10 @@ pub struct Card {
     pub chosen: Chosen,
     /// What to expect of it.
     pub expect: Vec<Expected>,
-    /// The data it was trained on.
+    /// How that was measured.
+    #[serde(default)]
+    pub measured: Measured,
+    /// The data it was made from.
     pub data: DataCard,
     /// SHA-256 of the model's file.
     pub sha256: String,
@@ -107,7 +110,31 @@ pub struct Expected {
     pub interval: Option<[f64; 2]>,
 }
 
-/// Data that a model was trained on.
+/// On which rows a model was measured, and on which it was trained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measured {
+    /// Its like, on rows kept away from training, over repeated splits; the model itself is trained on all rows.
+    #[default]
+    RepeatedSplits,
+    /// The model itself, on rows that were held out once and have trained nothing.
+    OneHoldOut,
+}
+
+impl Measured {
+    fn words(self) -> &'static str {
+        match self {
+            Self::RepeatedSplits => {
+                "Measured on rows that were kept away from training, over repeated splits. The model itself is trained on all rows."
+            }
+            Self::OneHoldOut => {
+                "Measured on rows that were held out once. They have trained nothing: the model itself is trained on the other rows."
+            }
+        }
+    }
+}
+
+/// Data that a model was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DataCard {
     /// The client's rows.
@@ -179,7 +206,11 @@ impl Card {
             let interval = expected.interval.map_or("no interval".to_owned(), |[low, high]| format!("95 % interval {low:.4} to {high:.4}"));
             text += &format!("- {}: {:.4} ({interval})\n", expected.metric, expected.mean);
         }
-        text += "\nMeasured on rows that were kept away from training, over repeated splits. The model itself is trained on all rows.\n";
+        if self.expect.is_empty() {
+            text += "Nothing was measured.\n";
+        } else {
+            text += &format!("\n{}\n", self.measured.words());
+        }
         text += "\n## Columns\n\n| column | a gap becomes | scale |\n|---|---|---|\n";
         for feature in &self.features {
             let fill = feature.fill.map_or("none of the words".to_owned(), |fill| rounded(fill).to_string());
@@ -197,5 +228,40 @@ impl Card {
         let data = &self.data;
         text += &format!("\nMade by motet {} from {} rows of {} (SHA-256 {}).\n", self.motet, data.rows, data.file, data.sha256);
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(measured: Measured, expect: Vec<Expected>) -> Card {
+        let chosen =
+            Chosen { advice: "join".into(), way: "flix".into(), method: "flix".into(), params: Map::new(), why: "It is better.".into() };
+        let data = DataCard { rows: 60, file: "ward.csv".into(), sha256: "ab".into() };
+        Card {
+            client: "ward".into(),
+            motet: "0".into(),
+            target: Some("ill".into()),
+            classes: vec![],
+            model: Value::Null,
+            features: vec![],
+            chosen,
+            expect,
+            measured,
+            data,
+            sha256: String::new(),
+            usage: "motet predict".into(),
+        }
+    }
+
+    #[test]
+    fn the_page_claims_what_was_measured_and_nothing_else() {
+        let expect = vec![Expected { metric: "test.accuracy".into(), mean: 0.8, interval: None }];
+        let once = card(Measured::OneHoldOut, expect.clone()).readme();
+        assert!(once.contains("held out once") && !once.contains("repeated splits") && !once.contains("on all rows"), "{once}");
+        assert!(card(Measured::RepeatedSplits, expect).readme().contains("over repeated splits. The model itself is trained on all rows"));
+        let nothing = card(Measured::OneHoldOut, vec![]).readme();
+        assert!(nothing.contains("Nothing was measured") && !nothing.contains("held out"), "{nothing}");
     }
 }

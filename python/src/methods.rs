@@ -251,6 +251,7 @@ impl Method for PythonMethod {
         name: "python",
         reads: Reads::Single,
         about: "A method that is written in Python.",
+        leaves: "what its client half gives, in each round: see its source",
         paper: "the program's own",
         parameters: Written::PARAMETERS,
         example: r#"{"name":"mine"}"#,

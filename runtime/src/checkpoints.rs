@@ -67,7 +67,7 @@ impl Checkpoints {
         fs::rename(&beside, &path)?;
         kill::point(|| ());
         // The name itself must survive: a folder is durable when it is synced.
-        File::open(&self.folder)?.sync_all()?;
+        motet_files::sync_folder_of(&path)?;
         let mut numbers = self.numbers()?;
         while numbers.len() > KEPT {
             fs::remove_file(self.path(numbers.remove(0)))?;

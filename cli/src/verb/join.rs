@@ -28,9 +28,15 @@ pub(crate) struct JoinArgs {
     /// Agree without being asked
     #[arg(long)]
     yes: bool,
-    /// Do not show losses and metrics to the coordinator
+    /// Do not show losses and metrics to the coordinator, now and after later starts
     #[arg(long)]
     no_scores: bool,
+    /// Show them again
+    #[arg(long, conflicts_with = "no_scores")]
+    scores: bool,
+    /// Take part also if the coordinator was restored from an older copy of its folder
+    #[arg(long)]
+    accept_start: bool,
     #[command(flatten)]
     identity: IdentityArgs,
 }
@@ -43,8 +49,9 @@ impl JoinArgs {
             invitation: self.invitation.clone(),
             data: self.data.clone(),
             dir: self.dir.clone(),
-            scores: self.no_scores.then_some(false),
-            identity: self.identity.read()?,
+            scores: (self.scores || self.no_scores).then_some(self.scores),
+            identity: self.identity.files(),
+            accept_start: self.accept_start,
         };
         let joined = join(&options, console.catalogue, &Watch { yes: self.yes, quiet: console.quiet })?;
         console.result(&joined, || {

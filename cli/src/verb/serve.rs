@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use motet::config::Document;
-use motet::link::Identity;
-use motet::study::{LogLevel, ServeOptions, StudyWatch, serve};
+use motet::study::{IdentityFiles, LogLevel, ServeOptions, StudyWatch, serve};
 use motet::{Error, Event, Folder, Observer};
 
 use super::console::Console;
@@ -23,10 +22,10 @@ use crate::progress::Progress;
 pub(crate) struct ServeArgs {
     /// The study: an experiment file with [problem.schema]
     study: PathBuf,
-    /// The name or address by which participants reach this machine
-    #[arg(long, default_value = "127.0.0.1", value_name = "HOST")]
-    name: String,
-    /// Where to listen [default: port 7443 of this machine, to everyone if --name is given]
+    /// The name or address by which participants reach this machine [default: 127.0.0.1; with --resume: as before]
+    #[arg(long, value_name = "HOST")]
+    name: Option<String>,
+    /// Where to listen [default: port 7443 of this machine, to everyone if --name is given; with --resume: as before]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
     /// The names of the participants
@@ -35,12 +34,12 @@ pub(crate) struct ServeArgs {
     /// Folder for invitations and records [default: the first free motet-runs/<name>]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Go on with the study that was begun in the folder of --out
+    /// Go on with the study that was begun in the folder of --out, with the same --name, --listen, --deadline, --cert, --key and --ca unless they are given
     #[arg(long, requires = "out")]
     resume: bool,
     /// Take participants that have not answered after this many seconds as silent; a round goes on without them where `[run] quorum` is
-    /// below 1 [default: wait for everyone]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    /// below 1 [default: 0, wait for everyone; with --resume: as before]
+    #[arg(long, value_name = "SECONDS")]
     deadline: Option<u64>,
     /// How much to print while the study runs
     #[arg(long, value_enum, default_value = "events", value_name = "LEVEL")]
@@ -84,16 +83,10 @@ pub(crate) struct IdentityArgs {
     pub(super) key: Option<PathBuf>,
 }
 
-pub(super) fn pem(path: &Path) -> Result<String, Error> {
-    /// Chains of certificates have some kilobytes.
-    const LARGEST: u64 = 1 << 20;
-    motet::files::read_text(path, LARGEST).map_err(|source| Error::Unknown(format!("{}: {source}", path.display())))
-}
-
 impl IdentityArgs {
-    pub(super) fn read(&self) -> Result<Option<Identity>, Error> {
-        let (Some(certificate), Some(key)) = (&self.cert, &self.key) else { return Ok(None) };
-        Ok(Some(Identity { certificate: pem(certificate)?, key: pem(key)? }))
+    pub(super) fn files(&self) -> Option<IdentityFiles> {
+        let (cert, key) = (self.cert.clone()?, self.key.clone()?);
+        Some(IdentityFiles { cert, key })
     }
 }
 
@@ -103,15 +96,14 @@ impl ServeArgs {
         let document = Document::read(&self.study)?;
         let name = document.root.get("name").and_then(|name| name.as_str()).unwrap_or("study").to_owned();
         let out = self.out.clone().unwrap_or_else(|| Folder::fresh_name(Path::new("motet-runs"), &name));
-        let everyone = if self.name == "127.0.0.1" { "127.0.0.1:7443" } else { "0.0.0.0:7443" };
-        let identity = match (self.identity.read()?, &self.ca) {
-            (Some(identity), Some(ca)) => Some((identity, pem(ca)?)),
+        let identity = match (self.identity.files(), &self.ca) {
+            (Some(files), Some(ca)) => Some((files, ca.clone())),
             (None, None) => None,
             _ => return Err(Error::Unknown("--cert, --key and --ca go together".into())),
         };
         let options = ServeOptions {
             name: self.name.clone(),
-            listen: self.listen.clone().unwrap_or_else(|| everyone.into()),
+            listen: self.listen.clone(),
             invite: self.invite.clone(),
             resume: self.resume,
             out: out.clone(),

@@ -1,6 +1,6 @@
 //! `motet study`: what an operator asks of a study, and tells it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use motet::Error;
@@ -8,7 +8,7 @@ use motet::study::{Order, give, status};
 
 use super::console::Console;
 
-/// Show how far a study is, refuse a participant, or stop it.
+/// Show how far a study is, invite a participant anew, refuse one, or stop the study.
 #[derive(Args, Debug)]
 pub(crate) struct StudyArgs {
     #[command(subcommand)]
@@ -21,6 +21,13 @@ enum What {
     Status {
         /// The folder of the study
         folder: PathBuf,
+    },
+    /// Write a new invitation for a participant who has lost the old one, its key or its folder; its certificate counts no more
+    Invite {
+        /// The folder of the study
+        folder: PathBuf,
+        /// The participant's name
+        name: String,
     },
     /// Refuse a participant from now on
     Revoke {
@@ -59,20 +66,40 @@ impl StudyArgs {
                     format!("{state}, {round}, started {} time(s)\n{members}", status.starts)
                 });
             }
-            What::Revoke { folder, name } => {
-                if !status(folder)?.members.iter().any(|(member, ..)| member == name) {
-                    return Err(Error::Unknown(format!("{}: nobody is called {name:?} here", folder.display())));
+            What::Invite { folder, name } => {
+                if is_revoked(folder, name)? {
+                    return Err(Error::Unknown(format!("{}: {name} was revoked, and cannot be invited again", folder.display())));
                 }
-                give(folder, &Order::Revoke(name.clone())).map_err(|source| Error::Write { path: folder.clone(), source })?;
+                order(folder, &Order::Invite(name.clone()))?;
+                let file = folder.join("invitations").join(format!("{name}.invite"));
+                console.aside(&format!(
+                    "the coordinator will write {}: within a second if it is running, otherwise when it starts",
+                    file.display()
+                ));
+            }
+            What::Revoke { folder, name } => {
+                is_revoked(folder, name)?;
+                order(folder, &Order::Revoke(name.clone()))?;
                 console.aside("the coordinator will refuse this participant: within a second if it is running, otherwise when it starts");
             }
             What::Stop { folder } => {
                 // It says why, if there is no study.
                 status(folder)?;
-                give(folder, &Order::Stop).map_err(|source| Error::Write { path: folder.clone(), source })?;
+                order(folder, &Order::Stop)?;
                 console.aside("the study stops after the round under way");
             }
         }
         Ok(true)
     }
+}
+
+/// Was this participant revoked? An error if nobody has the name.
+fn is_revoked(folder: &Path, name: &str) -> Result<bool, Error> {
+    let members = status(folder)?.members;
+    let found = members.iter().find(|(member, ..)| member == name).map(|(_, _, revoked)| *revoked);
+    found.ok_or_else(|| Error::Unknown(format!("{}: nobody is called {name:?} here", folder.display())))
+}
+
+fn order(folder: &Path, order: &Order) -> Result<(), Error> {
+    give(folder, order).map_err(|source| Error::Write { path: folder.to_path_buf(), source })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use motet::core::{Reader, Slot, Wire, whole};
 use motet::link::{
     Agent, Ask, Body, Call, Desk, Digest, Enrolment, Invitation, Limits, Mark, MemorySpool, Next, Outcome, Papers, Progress, Response,
-    RunSheet, StudySheet, TaskHead, Token, Work,
+    RunSheet, RunTerms, StudySheet, TaskHead, Token, Work,
 };
 use serde_json::json;
 
@@ -140,18 +140,19 @@ fn to_an_agent(bytes: &[u8]) -> Result<Met, io::Error> {
 
 fn study() -> StudySheet {
     let experiment = json!({ "method": [{ "kind": "flix", "alpha": 0.5 }], "seeds": [1], "run": { "rounds": 3 } });
-    StudySheet { protocol: 1, motet: "0.1.0".into(), study: "ward".into(), clients: 2, dimension: 6, experiment }
+    let runs = vec![RunTerms { method: "flix".into(), parameters: json!({ "alpha": 0.5 }), problem: 0, seed: 1 }];
+    StudySheet { protocol: 1, motet: "0.1.0".into(), study: "ward".into(), clients: 2, dimension: 6, experiment, runs }
 }
 
 fn sheet() -> RunSheet {
-    let (study, parameters) = (study().digest().to_string(), json!({ "alpha": 0.5 }));
-    RunSheet { study, run: 0, method: "flix".into(), parameters, problem: 0, seed: 1 }
+    RunSheet::of(&study(), 0).expect("it has a run")
 }
 
 fn invitation() -> Invitation {
     let authority = "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n".into();
     let (address, token) = ("study.example.org:7443".into(), Token::new([7; 32]));
-    Invitation { name: "ward 3".into(), address, authority, study: study().digest(), token }
+    let name = "ward 3".parse().expect("a name");
+    Invitation { name, address, authority, study: study().digest(), token }
 }
 
 impl Target for Network {
@@ -162,7 +163,7 @@ impl Target for Network {
     fn corpus(&self) -> Vec<Vec<u8>> {
         let (calls, responses) = conversation().expect("memory can be written");
         let enrolment = json!({ "token": Token::new([7; 32]).reveal(), "request": "a request" }).to_string();
-        let papers = json!({ "client": 1, "study": study().text(), "run": sheet().text(), "over": false }).to_string();
+        let papers = json!({ "client": 1, "study": study().text(), "run": sheet().text(), "over": false, "start": 1 }).to_string();
         let texts = [study().text(), sheet().text(), invitation().to_string(), enrolment, papers].map(String::into_bytes);
         let all = [calls, responses].into_iter().chain(texts).enumerate();
         all.map(|(kind, bytes)| [&[kind as u8][..], &bytes].concat()).collect()
@@ -188,7 +189,7 @@ impl Target for Network {
                 let again = StudySheet::read(&sheet.text(), sheet.digest()).expect("what was written can be read");
                 assert_eq!(again, sheet, "a sheet is not written as it was read");
             })),
-            (3, Ok(text)) => Met::of(RunSheet::read(text, study().digest())),
+            (3, Ok(text)) => Met::of(RunSheet::read(text, &study())),
             (4, Ok(text)) => Met::of(text.parse::<Invitation>().map(|read| {
                 let again = read.to_string().parse::<Invitation>();
                 assert_eq!(again, Ok(read), "an invitation is not written as it was read");

@@ -371,6 +371,13 @@ impl Desk {
         }
     }
 
+    /// A client was invited anew: what was heard of its earlier agent counts no more.
+    pub fn begin_anew(&mut self, client: u32) {
+        if let Some(seat) = self.seats.get_mut(&client) {
+            (seat.session, seat.strikes) = (Session::default(), 0);
+        }
+    }
+
     /// The run is over: whoever calls is told so.
     pub fn end(&mut self) {
         self.over = true;

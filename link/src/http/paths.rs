@@ -11,7 +11,7 @@ use super::server::Shared;
 use super::{MESSAGE_TIME, POLL, STRANGERS_BYTES, STRANGERS_TIME, name_of};
 use crate::call::{Call, Request, Response};
 use crate::payload::Payload;
-use crate::pki::Holder;
+use crate::pki::{Holder, clock};
 use crate::service::Enrolment;
 
 pub(super) async fn answer(shared: &Shared, holder: Option<&Holder>, request: HttpRequest<Incoming>) -> Answer {
@@ -30,7 +30,7 @@ pub(super) async fn answer(shared: &Shared, holder: Option<&Holder>, request: Ht
         };
     }
     // Before a byte of the body is read.
-    let Some(holder) = holder else { return said(StatusCode::UNAUTHORIZED, "a certificate of this study is needed: enrol first") };
+    let Some(holder) = holder else { return said(StatusCode::UNAUTHORIZED, &no_certificate()) };
     let Some(client) = service.who(holder) else {
         return said(StatusCode::FORBIDDEN, "the holder of this certificate does not take part in this study, or no longer");
     };
@@ -60,6 +60,11 @@ pub(super) async fn answer(shared: &Shared, holder: Option<&Holder>, request: Ht
         }
         _ => said(StatusCode::NOT_FOUND, "there is no such path"),
     }
+}
+
+/// Whoever wonders why its certificate is not accepted compares clocks.
+fn no_certificate() -> String {
+    format!("a certificate of this study is needed: enrol first; the coordinator's clock says {}", clock())
 }
 
 /// Answers a call; a poll when there is something to do, or after a while.

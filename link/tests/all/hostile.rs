@@ -6,8 +6,8 @@ use std::time::Duration;
 use motet_core::{Slot, Wire, whole};
 use motet_link::{
     Agent, Ask, Authority, Body, Call, Desk, Digest, Ended, Enrolment, Event, Forgets, Invitation, Limits, Mark, Members, MemorySpool,
-    Next, Outcome, PROTOCOL, Papers, Payload, Progress, Reply, ReplyKey, Request, Response, RunSheet, Session, Spool, StudySheet, TaskHead,
-    TaskNumber, Token, Work, new_request,
+    Next, Outcome, PROTOCOL, Papers, Payload, Progress, Reply, ReplyKey, Request, Response, RunSheet, RunTerms, Session, Spool, StudySheet,
+    TaskHead, TaskNumber, Token, Work, new_request,
 };
 use serde_json::json;
 
@@ -95,12 +95,12 @@ fn every_byte_of_every_text_flipped_or_cut_never_panics_and_what_has_a_name_is_n
     let authority = Authority::open(folder.path()).unwrap();
     let (_, request) = new_request().unwrap();
     let token = Token::new([7; 32]);
-    let sheet =
-        StudySheet { protocol: PROTOCOL, motet: "0".into(), study: "s".into(), clients: 2, dimension: 3, experiment: json!({"a": [1]}) };
-    let named = sheet.digest();
-    let of_run = RunSheet { study: named.to_string(), run: 0, method: "flix".into(), parameters: json!({"p": 0.5}), problem: 0, seed: 1 };
+    let runs = vec![RunTerms { method: "flix".into(), parameters: json!({"p": 0.5}), problem: 0, seed: 1 }];
+    let experiment = json!({"a": [1]});
+    let sheet = StudySheet { protocol: PROTOCOL, motet: "0".into(), study: "s".into(), clients: 2, dimension: 3, experiment, runs };
+    let (named, of_run) = (sheet.digest(), RunSheet::of(&sheet, 0).unwrap());
     let invitation = Invitation {
-        name: "a".into(),
+        name: "a".parse().unwrap(),
         address: "host:7443".into(),
         authority: authority.certificate().into(),
         study: named,
@@ -108,7 +108,7 @@ fn every_byte_of_every_text_flipped_or_cut_never_panics_and_what_has_a_name_is_n
     };
     let members = folder.path().join("members.json");
     Members::open(&members, &["a".into(), "b".into()]).unwrap();
-    let papers = Papers { client: 1, study: sheet.text(), run: Some(of_run.text()), over: false };
+    let papers = Papers { client: 1, study: sheet.text(), run: Some(of_run.text()), over: false, start: 1 };
     let enrolment = Enrolment { token: token.reveal(), request: request.clone() };
     // A text, whether it can be read, and whether a damaged one must not be.
     type Reads<'a> = Box<dyn Fn(&[u8]) -> bool + 'a>;
@@ -123,8 +123,8 @@ fn every_byte_of_every_text_flipped_or_cut_never_panics_and_what_has_a_name_is_n
         (
             "run sheet",
             of_run.text().into(),
-            Box::new(|bytes| std::str::from_utf8(bytes).is_ok_and(|text| RunSheet::read(text, named).is_ok())),
-            false,
+            Box::new(|bytes| std::str::from_utf8(bytes).is_ok_and(|text| RunSheet::read(text, &sheet).is_ok())),
+            true,
         ),
         ("invitation", invitation.to_string().into(), text(|text| text.parse::<Invitation>().is_ok()), false),
         ("papers", serde_json::to_vec(&papers).unwrap(), Box::new(|bytes| serde_json::from_slice::<Papers>(bytes).is_ok()), false),

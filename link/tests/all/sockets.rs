@@ -52,8 +52,9 @@ fn study_with(clients: u32, change: impl FnOnce(&Path)) -> Study {
         clients,
         dimension: 3,
         experiment: serde_json::json!({}),
+        runs: vec![],
     };
-    let service = Service::new(members, Some(authority), sheet.text());
+    let service = Service::new(members, Some(authority), sheet.text(), 1);
     let server = Server::start("127.0.0.1:0", (&identity, &certificate), Arc::clone(&service), limits(), Box::new(|_| ())).unwrap();
     Study { folder, service, server, authority: certificate, sheet }
 }
@@ -216,6 +217,24 @@ fn a_connection_that_is_open_notices_that_its_holder_was_revoked() {
     line.papers(false).unwrap();
     study.service.revoke("ward 0").unwrap();
     assert_eq!(refused(line.papers(false)).0, 403);
+}
+
+#[test]
+fn who_is_invited_anew_is_nobodys_later_life_and_the_old_certificate_counts_no_more() {
+    let study = study(1);
+    let run = study.run(0);
+    let old = study.enrolled(0);
+    study.service.begin(&run, Desk::new(run.digest(), 1, [0], Box::new(MemorySpool::default()), limits(), Duration::ZERO));
+    let lived =
+        |count| Call { session: Session { count, nonce: 0 }, request: Request::Lost { task: TaskNumber::default() }, ..poll(run.digest()) };
+    assert!(study.line(Some(&old)).call(lived(7)).is_ok());
+    assert!(matches!(study.line(Some(&old)).call(lived(1)), Ok(motet_link::Response::Displaced {})), "it has lived seven times");
+    let (new, (key, request)) = (Token::new([9; 32]), new_request().unwrap());
+    study.service.invite(0, &new).unwrap();
+    let enrolled = study.line(None).enrol(&Enrolment { token: new.reveal(), request }).unwrap();
+    let identity = Identity { certificate: enrolled.certificate, key };
+    assert!(!matches!(study.line(Some(&identity)).call(lived(1)).unwrap(), motet_link::Response::Displaced {}));
+    assert!(matches!(study.line(Some(&old)).papers(false), Err(LineError::Refused { status: 403, .. })));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use motet_core::{Fraction, NonNegative, Positive, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Common, Line, Preset, Recipe, Rule, Theta, fifth, uniform};
+use super::{Amount, Common, LEAVES, Line, Preset, Recipe, Rule, Theta, fifth, uniform};
 use crate::parts::{Optimiser, Schedule, Weights};
 use crate::registry::{Card, Reads};
 
@@ -64,6 +64,7 @@ impl<O: Order> Preset for Adapting<O> {
         name: O::NAME,
         reads: Reads::Sums,
         about: O::ABOUT,
+        leaves: LEAVES,
         paper: "Finn, Abbeel, Levine 2017",
         parameters: <Self as motet_core::Documented>::PARAMETERS,
         example: r#"{"step":0.1,"inner":2,"server_step":0.1,"batch":2,"sampling":{"clients":2}}"#,

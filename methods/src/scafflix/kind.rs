@@ -12,6 +12,9 @@ use crate::registry::{Card, Reads};
 /// What the three read of replies.
 pub(crate) const READS: Reads = Reads::BySetting("sums, but for the local optima of start = \"one-shot\" and what a compressor sends");
 
+/// What leaves the clients of all three.
+pub(crate) const LEAVES: &str = r#"its shared part xᵢ after a random number of local steps, whole or compressed, in each round it takes part in; where theory sets steps or p its constants Lᵢ and μᵢ once; with `h0 = "projected-gradients"` a gradient of all its examples once; with `start = "one-shot"` its own model xᵢ* once; with plateau decay its loss"#;
+
 /// What differs between Scafflix, i-Scaffnew and Scaffnew.
 pub trait Kind: motet_core::Documented + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Its card.
@@ -39,6 +42,7 @@ impl Kind for Personal {
         name: "scafflix",
         reads: READS,
         about: "local training with control variates on FLIX mixtures: both accelerate communication",
+        leaves: LEAVES,
         paper: "Yi, Condat, Richtárik 2023",
         parameters: <super::ScafflixFamily<Self> as motet_core::Documented>::PARAMETERS,
         example: r#"{"alpha":0.5}"#,

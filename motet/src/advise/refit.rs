@@ -9,7 +9,7 @@ use motet_runtime::Pool;
 use super::draft::{Draft, WAYS};
 use super::evidence::{Field, share};
 use super::{Advice, Held};
-use crate::bundle::{Card, Chosen, DataCard, features};
+use crate::bundle::{Card, Chosen, DataCard, Measured, features};
 use crate::error::Error;
 use crate::passport::Passport;
 use crate::recorders::InMemory;
@@ -88,6 +88,7 @@ fn card(draft: &Draft, advice: &Advice, field: &Field, client: usize, passport: 
             why: answer.why.clone(),
         },
         expect,
+        measured: Measured::RepeatedSplits,
         data: DataCard { rows: draft.rows[client], file: draft.input.name.clone(), sha256: draft.input.sha256.clone() },
         sha256: String::new(),
         usage: String::new(),

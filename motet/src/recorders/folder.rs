@@ -90,6 +90,11 @@ impl Folder {
         Ok(Records::read(folder)?)
     }
 
+    /// Is a program at work in a folder at this moment?
+    pub fn is_held(folder: &Path) -> bool {
+        Lock::is_held(folder)
+    }
+
     /// The experiment that was begun in a folder and not ended.
     pub fn begun(folder: &Path) -> Result<Document, Error> {
         Resume::document(folder)

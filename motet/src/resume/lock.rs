@@ -58,6 +58,12 @@ impl Lock {
         Err(Error::Unresumable { folder: folder.into(), reason })
     }
 
+    /// Does somebody hold the lock of this folder? Where nobody has made one, nobody does.
+    pub(crate) fn is_held(folder: &Path) -> bool {
+        let file = File::open(folder.join("resume").join(NAME));
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
     /// The folder that the lock is in.
     pub(crate) fn room(&self) -> &Path {
         &self.room

@@ -49,7 +49,7 @@ pub fn carried(experiment: Experiment, clients: u32, post: Arc<dyn Post>) -> Res
 }
 
 /// (place in the grid of problems, seed) of every problem that an experiment builds, in the order of its manifest.
-fn draws(experiment: &Experiment) -> Vec<(u32, u64)> {
+pub(super) fn draws(experiment: &Experiment) -> Vec<(u32, u64)> {
     let mut found = vec![];
     for (place, variant) in experiment.problems.iter().enumerate() {
         let mut drawn = vec![];

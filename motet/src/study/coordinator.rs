@@ -8,6 +8,7 @@
 //!     cert.pem key.pem   the coordinator's identity
 //!     members.json       names, keys, tokens that were not used yet
 //!     sheet.json         what everyone agrees to
+//!     options.json       how it was served, for a start that does not say
 //!     start              how often the coordinator was started
 //!     run, spool/        the run under way, and replies until their round is durable
 //!     orders/            what an operator asks for
@@ -23,16 +24,19 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use motet_files::replace;
-use motet_link::{Authority, Complaint, Identity, Invitation, Limits, Members, Server, Service, StudySheet, Token, keep_secret, random};
+use motet_files::{replace, replace_secret};
+use motet_link::{Authority, Complaint, Digest, Identity, Limits, Members, Name, NoName, Server, Service, StudySheet};
 use motet_problems::{Problem, ProblemConfig, natural_order};
 use motet_records::Records;
 
+use super::invitations::Invitations;
 use super::log::{Log, LogLevel};
 use super::operator::{Attended, Listens};
+use super::options::{Kept, ServeOptions};
+use super::orders;
 use super::served::{SPOOL, Served};
 use super::status::starts;
-use super::{sheet, suits};
+use super::{of_another_version, sheet, suits};
 use crate::catalogue::Catalogue;
 use crate::config::{Document, Experiment};
 use crate::error::Error;
@@ -48,39 +52,34 @@ pub trait StudyWatch: Observer {
     fn waiting(&self, there: usize, of: usize);
 }
 
-/// How a study is served.
-#[derive(Clone, Debug)]
-pub struct ServeOptions {
-    /// What participants call this machine: a name or an address, which its certificate has.
-    pub name: String,
-    /// Where to listen, as `address:port`.
-    pub listen: String,
-    /// Who takes part. Empty: those who were invited before.
-    pub invite: Vec<String>,
-    /// The folder of the records.
-    pub out: PathBuf,
-    /// Go on with the study that was begun in the folder.
-    pub resume: bool,
-    /// After how long a round goes on without those who have not answered; `None` waits for everyone.
-    pub deadline: Option<Duration>,
-    /// A certificate, its key and the authority of participants' certificates, for those who have an authority of their own.
-    pub identity: Option<(Identity, String)>,
-    /// How much is told.
-    pub log: LogLevel,
-}
-
 /// Serves a study to its end.
 pub fn serve(document: Document, options: &ServeOptions, catalogue: &Catalogue, watch: &Rc<dyn StudyWatch>) -> Result<Records, Error> {
+    let file = document.file.clone();
+    served(document, options, catalogue, watch).map_err(|error| stopped(error, &file, &options.out))
+}
+
+/// Whoever stops a study is told how it goes on.
+fn stopped(error: Error, file: &str, out: &Path) -> Error {
+    let what = match error {
+        Error::Interrupted { what, .. } => what,
+        Error::Write { source, .. } if source.kind() == io::ErrorKind::Interrupted => source.to_string(),
+        other => return other,
+    };
+    Error::Interrupted { what: format!("{what}; go on with: motet serve {file} --out {} --resume", out.display()), folder: None }
+}
+
+fn served(document: Document, options: &ServeOptions, catalogue: &Catalogue, watch: &Rc<dyn StudyWatch>) -> Result<Records, Error> {
     let experiment = Experiment::of(document, catalogue)?;
     suits(&experiment)?;
     let home = options.out.join("serve");
     let unwritten = |source| Error::Write { path: home.clone(), source };
     let clients = names(options, &home)?;
+    let desk = FrontDesk { kept: Kept::of(options, &home)?, home: &home, clients: &clients, options, watch, stop: Arc::default() };
     let resumes = options.resume && Folder::is_unfinished(&options.out);
     if options.resume && !resumes && options.out.join(motet_records::names::SUMMARY).exists() {
-        return farewell(options, &home, &clients, watch);
+        return desk.farewell();
     }
-    let (mut folder, mut server, stop) = (None, None, Arc::new(AtomicBool::new(false)));
+    let (mut folder, mut server) = (None, None);
     let build = |config: &ProblemConfig, seed| Problem::elsewhere(config, &clients, seed);
     let simulation = Simulation::between_machines(experiment, build, |simulation| {
         let opened = match resumes {
@@ -90,20 +89,23 @@ pub fn serve(document: Document, options: &ServeOptions, catalogue: &Catalogue, 
         // Agents forget a run when they hear of the next one: by then it must not come back.
         folder = Some(opened.with_every_run_durable());
         let dimension = simulation.problems().first().map_or(0, |built| built.problem.start().len() as u64);
-        let sheet = agreed(&home, sheet(simulation.experiment(), clients.len() as u32, dimension)).map_err(unwritten)?;
-        let served = open(options, &home, &clients, &sheet, watch, &stop).map_err(unwritten)?;
-        server = Some((Rc::clone(&served.server), Arc::clone(&served.service), served.log.clone()));
+        let runs = simulation.manifest().runs;
+        let sheet = desk.agreed(sheet(simulation.experiment(), clients.len() as u32, dimension, &runs))?;
+        // Whoever gave it meant a coordinator that has ended since.
+        orders::withdraw_stop(&options.out).map_err(unwritten)?;
+        let (served, invitations) = desk.open(&sheet)?;
+        server = Some((Rc::clone(&served.server), invitations, served.log.clone()));
         Ok(served)
     })?;
-    let (Some(mut folder), Some((server, service, log))) = (folder, server) else { unreachable!("a study that was planned is served") };
-    watch.listening(&server.address().to_string(), &options.out.join("invitations"));
-    let listens = Listens::to(&options.out, &service, &stop, &log);
-    let attended = Attended { watch: Rc::clone(watch), stop, log: log.clone() };
+    let (Some(mut folder), Some((server, invitations, log))) = (folder, server) else { unreachable!("a study that was planned is served") };
+    watch.listening(&server.address().to_string(), &invitations.folder);
+    let listens = Listens::to(&options.out, &invitations, &desk.stop, &log);
+    let attended = Attended { watch: Rc::clone(watch), stop: Arc::clone(&desk.stop), log: log.clone() };
     let records = simulation.run_observed(&mut folder, &attended);
     drop(listens);
     log.tell(&**watch);
     if records.is_ok() {
-        dismiss(&service, watch);
+        dismiss(&invitations.service, watch);
         forget_replies(&home).map_err(unwritten)?;
     }
     records
@@ -134,32 +136,15 @@ fn dismiss(service: &Service, watch: &Rc<dyn StudyWatch>) {
     }
 }
 
-/// A study that is finished: participants who were not there in the end hear of it.
-fn farewell(options: &ServeOptions, home: &Path, clients: &[String], watch: &Rc<dyn StudyWatch>) -> Result<Records, Error> {
-    let unwritten = |source| Error::Write { path: home.to_path_buf(), source };
-    let text = motet_files::read_text(&home.join("sheet.json"), 64 << 20).map_err(unwritten)?;
-    let sheet = StudySheet::read(&text, motet_link::Digest::of(text.as_bytes())).map_err(|e| unwritten(io::Error::other(e)))?;
-    let served = open(options, home, clients, &sheet, watch, &Arc::default()).map_err(unwritten)?;
-    watch.notice(Event::Note("this study is finished; whoever asks in the next seconds is told so"));
-    dismiss(&served.service, watch);
-    forget_replies(home).map_err(unwritten)?;
-    Ok(Records::read(&options.out)?)
-}
-
 /// Who takes part, in the order of their numbers: that of a folder with their tables.
 fn names(options: &ServeOptions, home: &Path) -> Result<Vec<String>, Error> {
-    let wrong = |name: &str, what: &str| Error::Unknown(format!("--invite {name:?}: {what}"));
-    for name in &options.invite {
-        let plain = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
-        if name.is_empty() || name.len() > 100 || !name.chars().all(plain) || name.starts_with('.') {
-            return Err(wrong(name, "a name has 1 to 100 letters, digits, spaces, dots, hyphens and underscores"));
-        }
-        if options.invite.iter().filter(|other| *other == name).count() > 1 {
-            return Err(wrong(name, "is listed twice"));
-        }
+    let parsed = options.invite.iter().map(|name| name.parse::<Name>()).collect::<Result<Vec<_>, NoName>>();
+    let parsed = parsed.map_err(|wrong| Error::Unknown(format!("--invite: {wrong}")))?;
+    if let Some(name) = parsed.iter().enumerate().find_map(|(k, name)| parsed[..k].contains(name).then_some(name)) {
+        return Err(Error::Unknown(format!("--invite: {name} is listed twice")));
     }
-    if !options.invite.is_empty() {
-        return Ok(natural_order(&options.invite));
+    if !parsed.is_empty() {
+        return Ok(natural_order(&parsed.iter().map(Name::to_string).collect::<Vec<_>>()));
     }
     let path = home.join("members.json");
     let members =
@@ -170,67 +155,115 @@ fn names(options: &ServeOptions, home: &Path) -> Result<Vec<String>, Error> {
     }
 }
 
-/// The sheet that was agreed to, if it says the same but for the version of motet.
-fn agreed(home: &Path, sheet: StudySheet) -> io::Result<StudySheet> {
-    fs::create_dir_all(home)?;
-    let path = home.join("sheet.json");
-    if let Ok(text) = motet_files::read_text(&path, 64 << 20)
-        && let Ok(before) = StudySheet::read(&text, motet_link::Digest::of(text.as_bytes()))
-    {
-        let same = StudySheet { motet: before.motet.clone(), ..sheet.clone() } == before;
-        return if same {
-            Ok(before)
-        } else {
-            Err(io::Error::other("another study was agreed to in this folder: choose another one with --out"))
-        };
-    }
-    replace(&path, sheet.text().as_bytes())?;
-    Ok(sheet)
+/// What a start of a coordinator stands on.
+struct FrontDesk<'a> {
+    kept: Kept,
+    /// `DIR/serve`
+    home: &'a Path,
+    clients: &'a [String],
+    options: &'a ServeOptions,
+    watch: &'a Rc<dyn StudyWatch>,
+    stop: Arc<AtomicBool>,
 }
 
-fn open(
-    options: &ServeOptions,
-    home: &Path,
-    clients: &[String],
-    sheet: &StudySheet,
-    watch: &Rc<dyn StudyWatch>,
-    stop: &Arc<AtomicBool>,
-) -> io::Result<Served> {
-    let members = Members::open(&home.join("members.json"), clients)?;
-    let (identity, authority, certificate) = match &options.identity {
-        Some((identity, certificate)) => (identity.clone(), None, certificate.clone()),
-        None => {
-            let authority = Authority::open(home)?;
-            let certificate = authority.certificate().to_owned();
-            (identity_of(home, &authority, &options.name)?, Some(authority), certificate)
+impl FrontDesk<'_> {
+    /// The sheet that was agreed to, if it says the same but for the version of motet; this one where nothing was agreed to yet.
+    fn agreed(&self, sheet: StudySheet) -> Result<StudySheet, Error> {
+        let Some(before) = self.agreed_before()? else {
+            let path = self.sheet();
+            let written = fs::create_dir_all(self.home).and_then(|()| replace(&path, sheet.text().as_bytes()));
+            return written.map(|()| sheet).map_err(|source| Error::Write { path, source });
+        };
+        if (StudySheet { motet: before.motet.clone(), ..sheet.clone() }) != before {
+            let reason = "another study was agreed to in this folder: choose another one with --out".to_owned();
+            return Err(Error::Unresumable { folder: self.options.out.clone(), reason });
         }
-    };
-    let start = counted(&home.join("start"))?;
-    let service = Service::new(members, authority, sheet.text());
-    let limits = Limits::default();
-    let log = Log::new(options.log);
-    let lines = log.clone();
-    let complain = Box::new(move |Complaint { peer, why }| {
-        lines.line(LogLevel::Connections, || peer.map_or_else(|| why.clone(), |peer| format!("{peer}: {why}")));
-    });
-    let server = Server::start(&options.listen, (&identity, &certificate), Arc::clone(&service), limits, complain)?;
-    let address = format!("{}:{}", options.name, server.address().port());
-    invite(&options.out.join("invitations"), &service, &address, &certificate, sheet)?;
-    Ok(Served {
-        folder: home.into(),
-        service,
-        server: Rc::new(server),
-        study: sheet.digest().to_string(),
-        start,
-        limits,
-        patience: options.deadline,
-        names: clients.to_vec(),
-        diary: RefCell::default(),
-        watch: Rc::clone(watch),
-        stop: Arc::clone(stop),
-        log,
-        before: Cell::default(),
-    })
+        if before.motet != sheet.motet {
+            self.watch.notice(Event::Note(&of_another_version(&before.motet)));
+        }
+        Ok(before)
+    }
+
+    /// None if there is no sheet. One that is damaged is an error: participants hold others to what they agreed to.
+    fn agreed_before(&self) -> Result<Option<StudySheet>, Error> {
+        let path = self.sheet();
+        let text = match motet_files::read_text(&path, 64 << 20) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text.map_err(|source| Error::Write { path: path.clone(), source })?,
+        };
+        let damaged = |e| {
+            let reason = format!("{e}. It is what participants have agreed to: restore it, or begin anew with another --out");
+            Error::Write { path: path.clone(), source: io::Error::new(io::ErrorKind::InvalidData, reason) }
+        };
+        StudySheet::read(&text, Digest::of(text.as_bytes())).map(Some).map_err(damaged)
+    }
+
+    fn sheet(&self) -> PathBuf {
+        self.home.join("sheet.json")
+    }
+
+    /// Listens, and writes the invitations that are missing.
+    fn open(&self, sheet: &StudySheet) -> Result<(Served, Invitations), Error> {
+        let own = self.kept.identity()?;
+        self.listen(sheet, own).map_err(|source| Error::Write { path: self.home.to_path_buf(), source })
+    }
+
+    fn listen(&self, sheet: &StudySheet, own: Option<(Identity, String)>) -> io::Result<(Served, Invitations)> {
+        let (home, name) = (self.home, self.kept.name());
+        let members = Members::open(&home.join("members.json"), self.clients)?;
+        let (identity, authority, certificate) = match own {
+            Some((identity, certificate)) => (identity, None, certificate),
+            None => {
+                let authority = Authority::open(home)?;
+                let certificate = authority.certificate().to_owned();
+                (identity_of(home, &authority, name)?, Some(authority), certificate)
+            }
+        };
+        let start = counted(&home.join("start"))?;
+        let service = Service::new(members, authority, sheet.text(), start);
+        let (limits, log) = (Limits::default(), Log::new(self.options.log));
+        let lines = log.clone();
+        let complain = Box::new(move |Complaint { peer, why }| {
+            lines.line(LogLevel::Connections, || peer.map_or_else(|| why.clone(), |peer| format!("{peer}: {why}")));
+        });
+        let server = Server::start(&self.kept.listen(), (&identity, &certificate), Arc::clone(&service), limits, complain)?;
+        // An address that nobody could listen at is not kept.
+        self.kept.save(home)?;
+        let invitations = Invitations {
+            folder: self.options.out.join("invitations"),
+            service: Arc::clone(&service),
+            address: format!("{name}:{}", server.address().port()),
+            authority: certificate,
+            study: sheet.digest(),
+        };
+        invitations.write_missing()?;
+        let served = Served {
+            folder: home.into(),
+            service,
+            server: Rc::new(server),
+            sheet: sheet.clone(),
+            start,
+            limits,
+            patience: self.kept.patience(),
+            names: self.clients.to_vec(),
+            diary: RefCell::default(),
+            watch: Rc::clone(self.watch),
+            stop: Arc::clone(&self.stop),
+            log,
+            before: Cell::default(),
+        };
+        Ok((served, invitations))
+    }
+
+    /// A study that is finished: participants who were not there in the end hear of it.
+    fn farewell(&self) -> Result<Records, Error> {
+        let missing = || Error::Write { path: self.sheet(), source: io::ErrorKind::NotFound.into() };
+        let (served, _) = self.open(&self.agreed_before()?.ok_or_else(missing)?)?;
+        self.watch.notice(Event::Note("this study is finished; whoever asks in the next seconds is told so"));
+        dismiss(&served.service, self.watch);
+        forget_replies(self.home).map_err(|source| Error::Write { path: self.home.to_path_buf(), source })?;
+        Ok(Records::read(&self.options.out)?)
+    }
 }
 
 /// The coordinator's certificate under a name: the one of the folder if it has that name.
@@ -238,7 +271,7 @@ fn identity_of(home: &Path, authority: &Authority, name: &str) -> io::Result<Ide
     let [certificate, key, host] = ["cert.pem", "key.pem", "name"].map(|file| home.join(file));
     if motet_files::read_text(&host, 1 << 10).ok().as_deref() != Some(name) {
         let made = authority.coordinator(name)?;
-        keep_secret(&key, made.key.as_bytes())?;
+        replace_secret(&key, made.key.as_bytes())?;
         replace(&certificate, made.certificate.as_bytes())?;
         replace(&host, name.as_bytes())?;
     }
@@ -250,27 +283,4 @@ fn counted(path: &Path) -> io::Result<u32> {
     let start = starts(path)?.checked_add(1).ok_or_else(|| io::Error::other("a coordinator starts 2^32 times at most"))?;
     replace(path, start.to_string().as_bytes())?;
     Ok(start)
-}
-
-/// Writes an invitation for everyone who has neither a certificate nor an invitation. Where certificates come from elsewhere it says the
-/// way and the study; its token is worth nothing.
-fn invite(folder: &Path, service: &Service, address: &str, authority: &str, sheet: &StudySheet) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    for (client, member) in service.everyone().iter().enumerate() {
-        let path = folder.join(format!("{}.invite", member.name));
-        if member.is_enrolled() || member.revoked || path.exists() {
-            continue;
-        }
-        let token = Token::new(random()?);
-        service.invite(client as u32, &token)?;
-        let invitation = Invitation {
-            name: member.name.clone(),
-            address: address.to_owned(),
-            authority: authority.to_owned(),
-            study: sheet.digest(),
-            token,
-        };
-        keep_secret(&path, invitation.to_string().as_bytes())?;
-    }
-    Ok(())
 }

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use motet_core::{ClientId, Population, Seed, Vector, Wire};
 use motet_files::replace;
-use motet_link::{Agent, Consent, Ended, Limits, Line, Mark, Next, Outcome, RunSheet, TaskHead, Work, random};
+use motet_link::{Agent, Consent, Ended, Limits, Line, Mark, Next, Outcome, RunSheet, TaskHead, TaskNumber, Work, random};
 use motet_problems::Problem;
 use motet_records::Utc;
 
 use super::home::{Home, MODEL, SHEET};
-use super::participant::{JoinWatch, patiently};
+use super::participant::JoinWatch;
 use crate::catalogue::Catalogue;
 use crate::error::Error;
 use crate::session::{ClientGround, ClientHome};
@@ -21,19 +21,21 @@ use crate::session::{ClientGround, ClientHome};
 /// How often an agent at work looks whether its certificate ends soon.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(12 * 3600);
 
+/// What a run at an agent stands on.
+pub(super) struct Duty<'a> {
+    /// One of those that were agreed to.
+    pub(super) sheet: &'a RunSheet,
+    /// So many at most.
+    pub(super) rounds: u64,
+    pub(super) problem: &'a Problem,
+    pub(super) client: u32,
+    pub(super) consent: Consent,
+}
+
 impl Home {
     /// Works for one run until it is over.
-    #[allow(clippy::too_many_arguments)] // Everything that a run at an agent stands on.
-    pub(super) fn work(
-        &self,
-        catalogue: &Catalogue,
-        sheet: &RunSheet,
-        problem: &Problem,
-        client: u32,
-        consent: Consent,
-        line: &mut Line,
-        watch: &dyn JoinWatch,
-    ) -> Result<(), Error> {
+    pub(super) fn work(&self, catalogue: &Catalogue, duty: &Duty<'_>, line: &mut Line, watch: &dyn JoinWatch) -> Result<(), Error> {
+        let &Duty { sheet, rounds, problem, client, consent } = duty;
         let method = catalogue.read_method(&sheet.method, &sheet.parameters);
         let method =
             method.map_err(|e| self.odd(format!("the method {} of the study is not known here as it is written: {e:?}", sheet.method)))?;
@@ -52,8 +54,13 @@ impl Home {
         let population = Arc::clone(&problem.population) as Arc<dyn Population>;
         let home = ClientHome::Folder(&folder);
         let ground = ClientGround { client: ClientId(client), population, seed: Seed(sheet.seed), home, consent, on_model };
-        let (work, mark) = method.at_agent(ground).map_err(unkept)?;
-        let logged = Logged { work, log: self.sent()?, about: format!("run {} ({}, seed {})", sheet.run, sheet.method, sheet.seed) };
+        let (work, mut mark) = method.at_agent(ground).map_err(unkept)?;
+        if mark.newest.start > self.card.start {
+            // A coordinator from an older copy was accepted: its tasks begin before those that were done.
+            mark.newest = TaskNumber::default();
+        }
+        let about = format!("run {} ({}, seed {})", sheet.run, sheet.method, sheet.seed);
+        let logged = Logged { work, log: self.sent()?, about, rounds };
         let nonce = u64::from_le_bytes(random().map_err(unkept)?);
         let mut agent = Agent::start(logged, sheet.digest(), mark, nonce, Limits::default()).map_err(unkept)?;
         watch.say(&format!("run {}: {}, seed {}", sheet.run, sheet.method, sheet.seed));
@@ -71,7 +78,7 @@ impl Home {
                     *line = renewed;
                 }
             }
-            let response = patiently(watch, || line.call(agent.call()))?;
+            let response = self.reach(watch, None, || line.call(agent.call()))?;
             let next = agent.hear(response).map_err(unkept)?;
             if let Some(error) = failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
                 return Err(unkept(error));
@@ -84,6 +91,7 @@ impl Home {
         };
         match ended {
             Ended::Over | Ended::OtherRun(_) => Ok(()),
+            Ended::OlderStart { start, known } => Err(self.older(start, known)),
             other => Err(Error::Unknown(other.to_string())),
         }
     }
@@ -94,11 +102,16 @@ struct Logged {
     work: Box<dyn Work>,
     log: File,
     about: String,
+    /// So many were agreed to.
+    rounds: u64,
 }
 
 impl Work for Logged {
     fn answer(&mut self, head: &TaskHead, begins_again: bool, ask: &[u8]) -> io::Result<Outcome> {
-        let outcome = self.work.answer(head, begins_again, ask)?;
+        let outcome = match head.is_probe || head.slot.round <= self.rounds {
+            true => self.work.answer(head, begins_again, ask)?,
+            false => Outcome::Declined(format!("round {} was not agreed to: a run has {} rounds", head.slot.round, self.rounds)),
+        };
         let what = match (&outcome, head.is_probe) {
             (Outcome::Reply(reply), false) => format!("reply of {} bytes, SHA-256 {}", reply.bytes().len(), reply.hash()),
             (Outcome::Reply(reply), true) => format!("losses and metrics, {} bytes, SHA-256 {}", reply.bytes().len(), reply.hash()),

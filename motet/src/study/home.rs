@@ -3,21 +3,23 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use motet_core::{Vector, whole};
-use motet_files::replace;
+use motet_files::{replace, replace_secret};
 use motet_link::{
-    Digest, Enrolment, Identity, Invitation, Limits, Line, RunSheet, StudySheet, is_ageing, keep_secret, new_request, request_for,
+    Digest, Enrolment, Identity, Invitation, Limits, Line, RunSheet, StudySheet, Validity, is_ageing, new_request, request_for,
 };
 use motet_records::Utc;
 use serde::{Deserialize, Serialize};
 
-use super::participant::{JoinOptions, JoinWatch, patiently};
+use super::options::IdentityFiles;
+use super::participant::{JoinOptions, JoinWatch};
 use super::terms::Terms;
 use crate::error::Error;
 
 /// What an agent remembers of its study.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AgentCard {
     pub(super) name: String,
@@ -25,10 +27,23 @@ pub(super) struct AgentCard {
     pub(super) study: String,
     pub(super) data: PathBuf,
     pub(super) scores: bool,
+    /// The most starts of the coordinator that were heard of.
+    #[serde(default)]
+    pub(super) start: u32,
+    /// SHA-256 of the token that the certificate was got with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    /// The files of those who have an authority of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity: Option<IdentityFiles>,
 }
 
 pub(super) const CARD: &str = "agent.json";
 const SENT: &str = "sent.log";
+const KEY: &str = "key.pem";
+pub(super) const CERTIFICATE: &str = "cert.pem";
+/// A first visit tries for so long: an address is more likely wrong than a coordinator late.
+const FIRST_VISIT: Duration = Duration::from_secs(30);
 /// In the folder of a run: its sheet, and the participant's own model when it was last measured as a whole.
 pub(super) const SHEET: &str = "sheet.json";
 pub(super) const MODEL: &str = "model";
@@ -37,7 +52,7 @@ pub(super) const MODEL: &str = "model";
 pub(super) struct Home {
     pub(super) folder: PathBuf,
     pub(super) card: AgentCard,
-    /// Until the invitation was used.
+    /// If one was named at this start.
     invitation: Option<Invitation>,
     _lock: File,
 }
@@ -76,19 +91,23 @@ impl Home {
         let data = options.data.clone().or(before.as_ref().map(|card| card.data.clone()));
         let data = data.ok_or_else(|| Error::Unknown("name your table with --data FILE".into()))?;
         let data = fs::canonicalize(&data).map_err(|e| unnamed(&data, &e))?;
-        let scores = options.scores.or(before.as_ref().map(|card| card.scores)).unwrap_or(true);
-        let card = match (&invitation, before) {
+        let before = match (&invitation, before) {
             (Some(invitation), Some(before)) if before.study != invitation.study.to_string() => {
                 let reason = format!("this folder belongs to another study ({}): choose another one with --dir", before.study);
                 return Err(Error::Unresumable { folder, reason });
             }
-            (Some(invitation), _) => {
-                let Invitation { name, address, study, .. } = invitation;
-                AgentCard { name: name.clone(), address: address.clone(), study: study.to_string(), data, scores }
-            }
-            (None, Some(before)) => AgentCard { data, scores, ..before },
             (None, None) => return Err(Error::Unresumable { folder, reason: "no agent was here before: name an invitation".into() }),
+            (Some(_), None) => AgentCard { scores: true, ..AgentCard::default() },
+            (_, Some(before)) => before,
         };
+        let invited = match &invitation {
+            Some(Invitation { name, address, study, .. }) => {
+                AgentCard { name: name.to_string(), address: address.clone(), study: study.to_string(), ..before }
+            }
+            None => before,
+        };
+        let identity = options.identity.as_ref().map(IdentityFiles::absolute).transpose()?.or(invited.identity);
+        let card = AgentCard { data, scores: options.scores.unwrap_or(invited.scores), identity, ..invited };
         let home = Self { folder, card, invitation, _lock: lock };
         home.save()?;
         Ok(home)
@@ -118,43 +137,84 @@ impl Home {
         Error::Unresumable { folder: self.folder.clone(), reason }
     }
 
-    /// Makes a key, and spends the invitation for a certificate; nothing of it if there is one.
-    pub(super) fn enrol(&mut self, own: Option<&Identity>) -> Result<(), Error> {
-        if let Some(own) = own {
-            self.wrote("key.pem", |path| keep_secret(path, own.key.as_bytes()))?;
-            return self.wrote("cert.pem", |path| replace(path, own.certificate.as_bytes()));
+    /// Makes a key, and spends the invitation for a certificate; nothing of it if there is one that counts.
+    pub(super) fn enrol(&mut self, watch: &dyn JoinWatch) -> Result<(), Error> {
+        if let Some(files) = &self.card.identity {
+            return self.keep_identity(&files.read()?);
         }
-        if self.folder.join("cert.pem").exists() {
+        let Some(invitation) = self.invitation.clone() else {
+            return match self.folder.join(CERTIFICATE).exists() {
+                true => Ok(()),
+                false => Err(self.odd("this agent has no certificate: name its invitation".into())),
+            };
+        };
+        let token = invitation.token.hash().to_string();
+        if !self.wants_certificate(&token)? {
             return Ok(());
         }
-        let invitation = self.invitation.clone().ok_or_else(|| self.odd("this agent has no certificate: name its invitation".into()))?;
-        let request = match self.folder.join("key.pem").exists() {
-            true => request_for(&self.read("key.pem")?).map_err(|e| self.odd(format!("key.pem: {e}")))?,
-            false => {
-                let (key, request) = new_request().map_err(|e| self.odd(e.to_string()))?;
-                // The key is kept before anybody hears of it: the same one asks again should the answer be lost.
-                self.wrote("key.pem", |path| keep_secret(path, key.as_bytes()))?;
-                request
-            }
-        };
+        // The key of another token is kept until this one was worth a certificate.
+        let spent_before = self.card.token.as_ref() == Some(&token);
+        let key_file = if spent_before { KEY.to_owned() } else { format!("key-{}.pem", &token[..16]) };
+        let request = self.request(&key_file)?;
         let mut line = Line::new(&invitation.address, &invitation.authority, None, Limits::default())
             .map_err(|e| self.odd(format!("the invitation cannot be used: {e}")))?;
         self.sends("enrolment: the token of the invitation, and a certificate request", &request)?;
         let enrolment = Enrolment { token: invitation.token.reveal(), request };
-        let enrolled = patiently(&Impatient::default(), || line.enrol(&enrolment))?;
-        self.wrote("cert.pem", |path| replace(path, enrolled.certificate.as_bytes()))
+        let enrolled = self.reach(watch, Some(FIRST_VISIT), || line.enrol(&enrolment))?;
+        self.keep_identity(&Identity { certificate: enrolled.certificate, key: self.read(&key_file)? })?;
+        self.card.token = Some(token);
+        self.save()?;
+        match spent_before {
+            true => Ok(()),
+            false => self.wrote(&key_file, |path| fs::remove_file(path)),
+        }
     }
 
-    /// Gets another certificate if this one ends soon, and then the line that shows it.
+    /// Should the invitation with this token be spent? It is another one than the certificate was got with, or there is none that counts.
+    fn wants_certificate(&self, token: &str) -> Result<bool, Error> {
+        if !self.folder.join(CERTIFICATE).exists() || !self.folder.join(KEY).exists() {
+            return Ok(true);
+        }
+        let is_another = self.card.token.as_deref().is_some_and(|spent| spent != token);
+        Ok(is_another || !Validity::of(&self.read(CERTIFICATE)?).is_some_and(Validity::holds))
+    }
+
+    /// A certificate request for the key in a file, which is made if there is none: it is kept before anybody hears of it, and asks
+    /// again should the answer be lost.
+    fn request(&self, key_file: &str) -> Result<String, Error> {
+        if self.folder.join(key_file).exists() {
+            return request_for(&self.read(key_file)?).map_err(|e| self.odd(format!("{key_file}: {e}")));
+        }
+        let (key, request) = new_request().map_err(|e| self.odd(e.to_string()))?;
+        self.wrote(key_file, |path| replace_secret(path, key.as_bytes()))?;
+        Ok(request)
+    }
+
+    fn keep_identity(&self, identity: &Identity) -> Result<(), Error> {
+        self.wrote(KEY, |path| replace_secret(path, identity.key.as_bytes()))?;
+        self.wrote(CERTIFICATE, |path| replace(path, identity.certificate.as_bytes()))
+    }
+
+    /// Gets another certificate if this one ends soon, and then the line that shows it. Those of an authority of one's own are renewed
+    /// elsewhere: the files are read again.
     pub(super) fn renew(&self, watch: &dyn JoinWatch) -> Result<Option<Line>, Error> {
-        if !is_ageing(&self.read("cert.pem")?) {
+        if let Some(files) = &self.card.identity {
+            let identity = files.read()?;
+            if identity.certificate == self.read(CERTIFICATE)? {
+                return Ok(None);
+            }
+            self.keep_identity(&identity)?;
+            watch.say("the certificate was renewed");
+            return self.line().map(Some);
+        }
+        if !is_ageing(&self.read(CERTIFICATE)?) {
             return Ok(None);
         }
-        let request = request_for(&self.read("key.pem")?).map_err(|e| self.odd(format!("key.pem: {e}")))?;
+        let request = self.request(KEY)?;
         self.sends("renewal: a certificate request", &request)?;
         match self.line()?.renew(&request) {
             Ok(renewed) => {
-                self.wrote("cert.pem", |path| replace(path, renewed.certificate.as_bytes()))?;
+                self.wrote(CERTIFICATE, |path| replace(path, renewed.certificate.as_bytes()))?;
                 watch.say("the certificate was renewed");
                 self.line().map(Some)
             }
@@ -163,6 +223,26 @@ impl Home {
                 Ok(None)
             }
         }
+    }
+
+    /// Remembers how often the coordinator was started. One that counts backwards is refused, before anything is changed here.
+    pub(super) fn hears_start(&mut self, start: u32, accepts: bool) -> Result<(), Error> {
+        if start < self.card.start && !accepts {
+            return Err(self.older(start, self.card.start));
+        }
+        if start != self.card.start {
+            self.card.start = start;
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn older(&self, start: u32, known: u32) -> Error {
+        self.odd(format!(
+            "the coordinator was started {start} times by its own count, but this agent knows of its start number {known}: it was restored from an older copy of its \
+             folder, and what has happened since would be done again. To take part in that all the same: motet join {} --accept-start",
+            self.folder.display()
+        ))
     }
 
     /// What left this machine, in words: lines are added before it does.
@@ -177,7 +257,7 @@ impl Home {
     }
 
     pub(super) fn line(&self) -> Result<Line, Error> {
-        let identity = Identity { certificate: self.read("cert.pem")?, key: self.read("key.pem")? };
+        let identity = Identity { certificate: self.read(CERTIFICATE)?, key: self.read(KEY)? };
         let line = Line::new(&self.card.address, &self.read("ca.pem")?, Some(&identity), Limits::default());
         line.map_err(|e| self.odd(format!("the certificate cannot be used: {e}")))
     }
@@ -213,7 +293,11 @@ impl Home {
     /// Runs that this agent has worked for, but for the one under way; each with its sheet and the participant's own model if it
     /// was measured.
     #[allow(clippy::type_complexity)] // Read in one place.
-    pub(super) fn left_over(&self, under_way: Option<Digest>, study: Digest) -> Result<Vec<(Digest, Option<(RunSheet, Vector)>)>, Error> {
+    pub(super) fn left_over(
+        &self,
+        under_way: Option<Digest>,
+        study: &StudySheet,
+    ) -> Result<Vec<(Digest, Option<(RunSheet, Vector)>)>, Error> {
         let runs = self.folder.join("runs");
         let unread = |source| Error::Write { path: runs.clone(), source };
         let Some(entries) = if_there(fs::read_dir(&runs)).map_err(unread)? else { return Ok(vec![]) };
@@ -246,20 +330,5 @@ fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
         read => read.map(Some),
-    }
-}
-
-/// Waits a little for a coordinator that starts at the same time, and then says that there is none.
-#[derive(Default)]
-struct Impatient(std::cell::Cell<u32>);
-
-impl JoinWatch for Impatient {
-    fn agrees(&self, _: &Terms) -> bool {
-        false
-    }
-    fn say(&self, _: &str) {}
-    fn stop(&self) -> bool {
-        self.0.set(self.0.get() + 1);
-        self.0.get() > 8
     }
 }

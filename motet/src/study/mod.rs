@@ -10,11 +10,14 @@ mod diary;
 mod duty;
 mod export;
 mod home;
+mod invitations;
 mod log;
 mod operator;
+mod options;
 mod orders;
 mod own_model;
 mod participant;
+mod reach;
 mod served;
 mod status;
 mod terms;
@@ -22,9 +25,10 @@ mod verdict;
 
 pub use called_upon::{Brought, CalledUpon};
 pub use carried::{Post, carried};
-pub use coordinator::{ServeOptions, StudyWatch, serve};
+pub use coordinator::{StudyWatch, serve};
 pub use export::export;
 pub use log::LogLevel;
+pub use options::{IdentityFiles, ServeOptions};
 pub use orders::{Order, give};
 pub use participant::{JoinOptions, JoinWatch, Joined, join};
 pub use status::{Status, status};
@@ -33,13 +37,23 @@ pub use verdict::{JoinAdvice, JoinVerdict};
 
 use crate::config::{Experiment, MethodEntry};
 use crate::error::Error;
-use motet_link::{PROTOCOL, StudySheet};
+use motet_link::{PROTOCOL, RunTerms, StudySheet};
 use motet_problems::source::Table;
 use motet_problems::{ProblemConfig, Source};
+use motet_records::RunCard;
 use serde_json::{Value, json};
 
-/// What everyone agrees to: the experiment without anybody's data.
-fn sheet(experiment: &Experiment, clients: u32, dimension: u64) -> StudySheet {
+/// What everyone agrees to: the experiment without anybody's data, and every run of it. All runs are known before the first: whatever
+/// earlier runs or data would decide was refused ([`decided_by_nobody`]).
+fn sheet(experiment: &Experiment, clients: u32, dimension: u64, runs: &[RunCard]) -> StudySheet {
+    let draws = carried::draws(experiment);
+    let terms = |card: &RunCard| RunTerms {
+        method: card.method.clone(),
+        parameters: Value::Object(card.params.clone()),
+        // Participants build their part of a problem by its place in the grid and the seed.
+        problem: draws[card.problem].0,
+        seed: card.seed,
+    };
     StudySheet {
         protocol: PROTOCOL,
         motet: env!("CARGO_PKG_VERSION").into(),
@@ -47,7 +61,16 @@ fn sheet(experiment: &Experiment, clients: u32, dimension: u64) -> StudySheet {
         clients,
         dimension,
         experiment: common(experiment),
+        runs: runs.iter().map(terms).collect(),
     }
+}
+
+/// Both sides of a study say so where their versions differ.
+fn of_another_version(sheet: &str) -> String {
+    let own = env!("CARGO_PKG_VERSION");
+    format!(
+        "the study was begun with motet {sheet}, and this is motet {own}: they understand each other, but digits may differ from those of one version"
+    )
 }
 
 /// The part of an experiment that both sides need: where the tables lie is everybody's own matter.

@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use motet_link::Service;
-
 use super::coordinator::StudyWatch;
+use super::invitations::Invitations;
 use super::log::{Log, LogLevel};
 use super::orders::{self, Order};
 use crate::observer::{Event, Observer};
@@ -40,11 +39,11 @@ impl Observer for Attended {
 pub(super) struct Listens(Arc<AtomicBool>);
 
 impl Listens {
-    pub(super) fn to(folder: &Path, service: &Arc<Service>, stop: &Arc<AtomicBool>, log: &Log) -> Self {
+    pub(super) fn to(folder: &Path, invitations: &Invitations, stop: &Arc<AtomicBool>, log: &Log) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let mut desk = Orders {
             folder: folder.to_owned(),
-            service: Arc::clone(service),
+            invitations: invitations.clone(),
             stop: Arc::clone(stop),
             log: log.clone(),
             said: String::new(),
@@ -65,7 +64,7 @@ impl Listens {
 /// What is needed to carry out orders.
 struct Orders {
     folder: PathBuf,
-    service: Arc<Service>,
+    invitations: Invitations,
     stop: Arc<AtomicBool>,
     log: Log,
     /// What went wrong last.
@@ -81,7 +80,7 @@ impl Orders {
             vec![]
         });
         for (path, order) in found {
-            if let Err(error) = carry_out(&order, &self.service, &self.stop).and_then(|()| orders::done(&path)) {
+            if let Err(error) = carry_out(&order, &self.invitations, &self.stop).and_then(|()| orders::done(&path)) {
                 wrong.push(format!("{order:?} cannot be carried out, or struck off: {error}; it is tried again"));
             }
         }
@@ -96,13 +95,14 @@ impl Orders {
     }
 }
 
-fn carry_out(order: &Order, service: &Service, stop: &AtomicBool) -> io::Result<()> {
+fn carry_out(order: &Order, invitations: &Invitations, stop: &AtomicBool) -> io::Result<()> {
     match order {
         Order::Stop => {
             stop.store(true, Ordering::Relaxed);
             Ok(())
         }
-        Order::Revoke(name) => match service.revoke(name)? {
+        Order::Invite(name) => invitations.renew(name),
+        Order::Revoke(name) => match invitations.service.revoke(name)? {
             true => Ok(()),
             false => Err(io::Error::other("nobody has this name")),
         },

@@ -9,7 +9,7 @@ use motet_problems::{Problem, ProblemConfig};
 use super::home::Home;
 use super::participant::JoinWatch;
 use super::verdict::{JoinVerdict, judged};
-use crate::bundle::{self, Card, Chosen, DataCard, Expected};
+use crate::bundle::{self, Card, Chosen, DataCard, Expected, Measured};
 use crate::error::Error;
 use crate::passport::Passport;
 
@@ -52,6 +52,7 @@ impl Home {
                 why: verdict.as_ref().map_or_else(|| "No rows were kept for a test.".into(), |v| v.why.clone()),
             },
             expect,
+            measured: Measured::OneHoldOut,
             data: DataCard {
                 rows: problem.census.clients.iter().map(|client| client.train + client.validation + client.test).sum(),
                 file: input.map(|input| input.name.clone()).unwrap_or_default(),

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! DIR/
-//!   agent.json          where the coordinator is, where the data are, what may be shown
+//!   agent.json          where the coordinator is and how often it was started, where the data are, what may be shown
 //!   ca.pem key.pem cert.pem
-//!   invitation          until it was used
+//!   key-TOKEN.pem       until the coordinator has made a certificate for it
 //!   sheet.json          what was agreed to
 //!   sent.log            what left this machine, in words
 //!   lock                held by the agent at work
@@ -12,16 +12,16 @@
 //!   models/RUN/         the participant's own model of a run, as `motet predict` takes it
 //! ```
 
-use std::io;
 use std::path::PathBuf;
-use std::thread;
-use std::time::Duration;
 
-use motet_link::{Consent, Digest, Identity, LineError, RunSheet, StudySheet, random};
+use motet_link::{Consent, Digest, RunSheet, StudySheet};
 use motet_problems::{Problem, ProblemConfig};
 use serde::Serialize;
 
+use super::duty::Duty;
 use super::home::{CARD, Home};
+use super::of_another_version;
+use super::options::IdentityFiles;
 use super::terms::Terms;
 use super::verdict::JoinVerdict;
 use crate::catalogue::Catalogue;
@@ -38,8 +38,10 @@ pub struct JoinOptions {
     pub dir: Option<PathBuf>,
     /// May the coordinator see losses and metrics? None: as before, or yes.
     pub scores: Option<bool>,
-    /// Certificate and key from an authority of one's own.
-    pub identity: Option<Identity>,
+    /// Certificate and key from an authority of one's own; none: those that were named before.
+    pub identity: Option<IdentityFiles>,
+    /// Take part also if the coordinator was restored from an older copy of its folder.
+    pub accept_start: bool,
 }
 
 /// Is asked and told while an agent is at work.
@@ -65,39 +67,46 @@ pub struct Joined {
 pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch) -> Result<Joined, Error> {
     let mut agent = Home::open(options)?;
     let _here = catalogue.enter();
-    agent.enrol(options.identity.as_ref())?;
+    agent.enrol(watch)?;
     let mut line = match agent.renew(watch)? {
         Some(line) => line,
         None => agent.line()?,
     };
-    let papers = patiently(watch, || line.papers(false))?;
+    let papers = agent.reach(watch, None, || line.papers(false))?;
     let study: Digest = agent.card.study.parse().map_err(|_| agent.odd(format!("{CARD}: the name of the study is damaged")))?;
     let sheet = StudySheet::read(&papers.study, study).map_err(|e| agent.odd(e.to_string()))?;
+    if sheet.motet != env!("CARGO_PKG_VERSION") {
+        watch.say(&of_another_version(&sheet.motet));
+    }
     let problems: Vec<ProblemConfig> = serde_json::from_value(sheet.experiment["problem"].clone())
         .map_err(|e| agent.odd(format!("the study's problem cannot be read: {e}")))?;
     let seat = (papers.client, sheet.clients);
     // Whether the data fit is found out before anything that depends on them is sent.
     let seed = sheet.experiment["seeds"][0].as_u64().unwrap_or(1);
+    let data = agent.card.data.clone();
     let problem = |problem: u32, seed: u64| {
         let config = problems.get(problem as usize).ok_or_else(|| Error::Unknown(format!("the study has no problem {problem}")))?;
-        let built = Problem::participant(config, &agent.card.data, seat, seed);
-        built.map_err(|source| Error::Problem { file: agent.card.data.display().to_string(), source })
+        let built = Problem::participant(config, &data, seat, seed);
+        built.map_err(|source| Error::Problem { file: data.display().to_string(), source })
     };
-    let rows = problem(0, seed)?.shards.iter().map(|shard| shard.train.samples()).sum();
+    let rows = problem(0, seed)?.census.clients.iter().map(|client| client.train + client.validation + client.test).sum();
     let consent = Consent { scores: agent.card.scores, vectors: false };
-    agent.agree(&sheet, &Terms::of(&sheet, (consent.scores, consent.vectors), rows), watch)?;
+    agent.agree(&sheet, &Terms::of(&sheet, catalogue, consent.scores, rows), watch)?;
 
     let mut joined = Joined { folder: agent.folder.clone(), models: vec![] };
-    let mut papers = papers;
+    let (mut papers, mut accepts_start) = (papers, options.accept_start);
     loop {
+        // A coordinator that goes back, or wants what nobody agreed to, is refused before anything is removed for it.
+        agent.hears_start(papers.start, std::mem::take(&mut accepts_start))?;
+        let run = papers.run.as_ref().map(|text| RunSheet::read(text, &sheet)).transpose().map_err(|e| agent.odd(e.to_string()))?;
         // The coordinator has gone on, or ends: other runs never come back. One that says neither has just been started, and may
         // go on with any of them.
         let decided = papers.over || papers.run.is_some();
-        for (run, model) in if decided { agent.left_over(papers.run_digest(), study)? } else { vec![] } {
-            if let Some((sheet, x)) = model {
-                joined.models.push(agent.keep_model(&sheet, &problems, &problem(sheet.problem, sheet.seed)?, x, watch)?);
+        for (over, model) in if decided { agent.left_over(papers.run_digest(), &sheet)? } else { vec![] } {
+            if let Some((run, x)) = model {
+                joined.models.push(agent.keep_model(&run, &problems, &problem(run.problem, run.seed)?, x, watch)?);
             }
-            agent.forget(run)?;
+            agent.forget(over)?;
         }
         if papers.over {
             watch.say("the study is over");
@@ -106,48 +115,16 @@ pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch)
         if watch.stop() {
             return Err(agent.left());
         }
-        if let Some(text) = &papers.run {
-            let sheet = RunSheet::read(text, study).map_err(|e| agent.odd(e.to_string()))?;
-            agent.work(catalogue, &sheet, &problem(sheet.problem, sheet.seed)?, papers.client, consent, &mut line, watch)?;
+        if let Some(run) = &run {
+            let duty =
+                Duty { sheet: run, rounds: rounds(&sheet), problem: &problem(run.problem, run.seed)?, client: papers.client, consent };
+            agent.work(catalogue, &duty, &mut line, watch)?;
         }
-        papers = patiently(watch, || line.papers(true))?;
+        papers = agent.reach(watch, None, || line.papers(true))?;
     }
 }
 
-/// Tries until the coordinator can be reached: pauses grow from a tenth of a second to half a minute, and differ.
-pub(super) fn patiently<T>(watch: &dyn JoinWatch, mut what: impl FnMut() -> Result<T, LineError>) -> Result<T, Error> {
-    let mut pause = Pause::default();
-    loop {
-        match what() {
-            Ok(done) => return Ok(done),
-            Err(LineError::Broken(error)) => {
-                if watch.stop() {
-                    return Err(Error::Interrupted {
-                        what: "the agent has left while the coordinator could not be reached".into(),
-                        folder: None,
-                    });
-                }
-                pause.after(&error, watch)?;
-            }
-            Err(other) => return Err(Error::Unknown(other.to_string())),
-        }
-    }
-}
-
-#[derive(Default)]
-struct Pause {
-    tried: u32,
-}
-
-impl Pause {
-    fn after(&mut self, error: &io::Error, watch: &dyn JoinWatch) -> Result<(), Error> {
-        if self.tried == 3 {
-            watch.say(&format!("the coordinator cannot be reached ({error}); trying on"));
-        }
-        let most = 100u64.saturating_mul(1 << self.tried.min(9)).min(30_000);
-        self.tried += 1;
-        let dice = u64::from_le_bytes(random().map_err(|e| Error::Unknown(e.to_string()))?);
-        thread::sleep(Duration::from_millis(most / 2 + dice % (most / 2 + 1)));
-        Ok(())
-    }
+/// How many rounds of a run were agreed to.
+fn rounds(sheet: &StudySheet) -> u64 {
+    sheet.experiment["run"]["rounds"].as_u64().unwrap_or(u64::MAX)
 }

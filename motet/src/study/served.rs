@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use motet_core::LastReplies;
-use motet_link::{Desk, FolderSpool, Limits, Office, Remote, RunSheet, Server, Service, Tally};
+use motet_link::{Desk, FolderSpool, Limits, Office, Remote, RunSheet, Server, Service, StudySheet, Tally};
 use motet_records::{Attendance, Event, EventKind, RunCard};
 use serde_json::Value;
 
@@ -28,8 +28,8 @@ pub(super) struct Served {
     pub(super) folder: PathBuf,
     pub(super) service: Arc<Service>,
     pub(super) server: Rc<Server>,
-    /// SHA-256 of the study's sheet.
-    pub(super) study: String,
+    /// What everyone agrees to.
+    pub(super) sheet: StudySheet,
     pub(super) start: u32,
     pub(super) limits: Limits,
     pub(super) patience: Option<Duration>,
@@ -67,7 +67,7 @@ impl Served {
                 named = missing;
             }
             if diary.stop() {
-                let why = format!("stopped while {there} of {expected} participants were there; go on with motet serve --resume");
+                let why = format!("stopped while {there} of {expected} participants were there");
                 return Err(io::Error::new(io::ErrorKind::Interrupted, why));
             }
         }
@@ -97,14 +97,11 @@ fn listed(names: &[String]) -> String {
 
 impl Elsewhere for Served {
     fn begin(&self, card: &RunCard, Outset { model, quorum, journal }: Outset) -> io::Result<Remote> {
-        let sheet = RunSheet {
-            study: self.study.clone(),
-            run: card.run as u32,
-            method: card.method.clone(),
-            parameters: Value::Object(card.params.clone()),
-            problem: card.problem as u32,
-            seed: card.seed,
+        let is = |sheet: &RunSheet| {
+            (&sheet.method, &sheet.parameters, sheet.seed) == (&card.method, &Value::Object(card.params.clone()), card.seed)
         };
+        let agreed = RunSheet::of(&self.sheet, card.run as u32).filter(is);
+        let sheet = agreed.ok_or_else(|| io::Error::other(format!("run {} is not what participants agreed to", card.run)))?;
         // Replies of another run are nobody's.
         let (spool, marker, name) = (self.folder.join(SPOOL), self.folder.join("run"), sheet.digest().to_string());
         if motet_files::read_text(&marker, 1 << 10).ok().as_deref() != Some(name.as_str()) {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use bytemuck::AnyBitPattern;
 use motet_core::{
-    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, ModelShape, Participants, Probe, Received, Roster, Score, Slot, Vector, Wave,
-    sum_by_exchange,
+    Abort, Adding, Algorithm, ClientId, Fleet, Host, LastReplies, ModelShape, Participants, Probe, Received, Roster, Score, Slot, Vector,
+    Wave, sum_by_exchange,
 };
 
 use super::{Crew, CrewGone, Homes, Keeps};
