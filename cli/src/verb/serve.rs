@@ -12,6 +12,7 @@ use motet::study::{LogLevel, ServeOptions, StudyWatch, serve};
 use motet::{Error, Event, Folder, Observer};
 
 use super::console::Console;
+use super::number::counted;
 use super::run::tell;
 use crate::progress::Progress;
 
@@ -40,7 +41,7 @@ pub(crate) struct ServeArgs {
     resume: bool,
     /// Take participants that have not answered after this many seconds as silent; a round goes on without them where `[run] quorum` is
     /// below 1 [default: wait for everyone]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = counted)]
     deadline: Option<u64>,
     /// How much to print while the study runs
     #[arg(long, value_enum, default_value = "events", value_name = "LEVEL")]
@@ -101,7 +102,7 @@ impl ServeArgs {
     /// Serves it; false if a run failed.
     pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let document = Document::read(&self.study)?;
-        let name = document.root.get("name").and_then(|name| name.as_str()).unwrap_or("study").to_owned();
+        let name = document.root.get("name").and_then(|name| name.as_str()).unwrap_or(document.stem()).to_owned();
         let out = self.out.clone().unwrap_or_else(|| Folder::fresh_name(Path::new("motet-runs"), &name));
         let everyone = if self.name == "127.0.0.1" { "127.0.0.1:7443" } else { "0.0.0.0:7443" };
         let identity = match (self.identity.read()?, &self.ca) {

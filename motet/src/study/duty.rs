@@ -27,7 +27,7 @@ impl Home {
     pub(super) fn work(
         &self,
         catalogue: &Catalogue,
-        sheet: &RunSheet,
+        (sheet, label): (&RunSheet, &str),
         problem: &Problem,
         client: u32,
         consent: Consent,
@@ -53,10 +53,10 @@ impl Home {
         let home = ClientHome::Folder(&folder);
         let ground = ClientGround { client: ClientId(client), population, seed: Seed(sheet.seed), home, consent, on_model };
         let (work, mark) = method.at_agent(ground).map_err(unkept)?;
-        let logged = Logged { work, log: self.sent()?, about: format!("run {} ({}, seed {})", sheet.run, sheet.method, sheet.seed) };
+        let logged = Logged { work, log: self.sent()?, about: format!("run {} ({label}, seed {})", sheet.run, sheet.seed) };
         let nonce = u64::from_le_bytes(random().map_err(unkept)?);
         let mut agent = Agent::start(logged, sheet.digest(), mark, nonce, Limits::default()).map_err(unkept)?;
-        watch.say(&format!("run {}: {}, seed {}", sheet.run, sheet.method, sheet.seed));
+        watch.say(&format!("run {}: {label}, seed {}", sheet.run, sheet.seed));
         let mut looked: Option<Instant> = None;
         let ended = loop {
             if watch.stop() {

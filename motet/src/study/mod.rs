@@ -9,6 +9,7 @@ mod coordinator;
 mod duty;
 mod export;
 mod home;
+mod label;
 mod log;
 mod operator;
 mod orders;

@@ -22,6 +22,7 @@ use motet_problems::{Problem, ProblemConfig};
 use serde::Serialize;
 
 use super::home::{CARD, Home};
+use super::label::label;
 use super::terms::Terms;
 use super::verdict::JoinVerdict;
 use crate::catalogue::Catalogue;
@@ -81,7 +82,7 @@ pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch)
     let problem = |problem: u32, seed: u64| {
         let config = problems.get(problem as usize).ok_or_else(|| Error::Unknown(format!("the study has no problem {problem}")))?;
         let built = Problem::participant(config, &agent.card.data, seat, seed);
-        built.map_err(|source| Error::Problem { file: agent.card.data.display().to_string(), source })
+        built.map_err(|source| Error::data(agent.card.data.display().to_string(), source))
     };
     let rows = problem(0, seed)?.shards.iter().map(|shard| shard.train.samples()).sum();
     let consent = Consent { scores: agent.card.scores, vectors: false };
@@ -94,8 +95,9 @@ pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch)
         // go on with any of them.
         let decided = papers.over || papers.run.is_some();
         for (run, model) in if decided { agent.left_over(papers.run_digest(), study)? } else { vec![] } {
-            if let Some((sheet, x)) = model {
-                joined.models.push(agent.keep_model(&sheet, &problems, &problem(sheet.problem, sheet.seed)?, x, watch)?);
+            if let Some((run, x)) = model {
+                let label = label(&sheet.experiment, &run);
+                joined.models.push(agent.keep_model((&run, &label), &problems, &problem(run.problem, run.seed)?, x, watch)?);
             }
             agent.forget(run)?;
         }
@@ -107,8 +109,9 @@ pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch)
             return Err(agent.left());
         }
         if let Some(text) = &papers.run {
-            let sheet = RunSheet::read(text, study).map_err(|e| agent.odd(e.to_string()))?;
-            agent.work(catalogue, &sheet, &problem(sheet.problem, sheet.seed)?, papers.client, consent, &mut line, watch)?;
+            let run = RunSheet::read(text, study).map_err(|e| agent.odd(e.to_string()))?;
+            let label = label(&sheet.experiment, &run);
+            agent.work(catalogue, (&run, &label), &problem(run.problem, run.seed)?, papers.client, consent, &mut line, watch)?;
         }
         papers = patiently(watch, || line.papers(true))?;
     }
