@@ -172,8 +172,13 @@ fn code(done: Result<bool, Error>) -> u8 {
     }
 }
 
+/// Says it on standard error.
+pub(crate) fn complain(error: &Error) {
+    eprintln!("motet: {}", printable(&told(error)));
+}
+
 /// The chain of causes on one line.
-fn complain(error: &Error) {
+pub(crate) fn told(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -182,5 +187,5 @@ fn complain(error: &Error) {
         }
         cause = inner.source();
     }
-    eprintln!("motet: {}", printable(&text));
+    text
 }

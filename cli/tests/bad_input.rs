@@ -11,7 +11,9 @@ fn refused(stage: &Stage, args: &[&str]) -> String {
     assert_eq!(output.status.code(), Some(2), "{args:?} said {said}");
     assert!(output.stdout.is_empty(), "{args:?} printed a result");
     assert_eq!(said.trim_end().lines().count(), 1, "{args:?} said {said}");
-    assert!(!said.contains("panicked"), "{said}");
+    for word in ["panicked", "u64", "f64", "u32", "usize", "i64", " enum", "nonzero", "sequence", "invalid type", "invalid value"] {
+        assert!(!said.contains(word), "{args:?}: \"{word}\" is no word for people: {said}");
+    }
     assert!(!stage.path().join("motet-runs").exists(), "{args:?} left something behind");
     said
 }
@@ -86,7 +88,12 @@ fn a_cluster_that_cannot_be() {
 
 #[test]
 fn a_missing_data_file() {
-    contains_all(&refused_text(&on_file("no-such-data", 2)), &["e.toml", "no-such-data"]);
+    contains_all(&refused_text(&on_file("no-such-data", 2)), &["e.toml: problem.source.path: no file `no-such-data`", "MOTET_DATA"]);
+    let stage = Stage::new();
+    stage.write("mushrooms", "1 1:0.5\n");
+    stage.write("e.toml", &on_file("mushroms", 2));
+    let parts = ["did you mean `mushrooms`? Set MOTET_DATA", "`motet data import`"];
+    contains_all(&refused(&stage, &["run", "e.toml"]), &parts);
 }
 
 #[test]
@@ -128,7 +135,7 @@ fn an_unknown_method() {
 #[test]
 fn an_unknown_key_at_every_level() {
     contains_all(&refused_text(&SMALL.replace("seeds =", "seedz =")), &["seedz", "did you mean \"seeds\"?"]);
-    contains_all(&refused_text(&SMALL.replace("rounds =", "round =")), &["run", "`round`", "did you mean `rounds`?"]);
+    contains_all(&refused_text(&SMALL.replace("rounds =", "round =")), &["run", "unknown key `round`", "did you mean `rounds`?"]);
     contains_all(
         &refused_text(&SMALL.replace("kind  = \"flix\"", "kind  = \"flix\"\nsteps = 3")),
         &["method[2]", "`steps`", "did you mean `step`?"],
@@ -139,6 +146,125 @@ fn an_unknown_key_at_every_level() {
 #[test]
 fn a_negative_number_of_rounds() {
     contains_all(&refused_text(&SMALL.replace("rounds = 20", "rounds = -1")), &["run.rounds", "-1"]);
+}
+
+/// Each message names the whole key and says in words for people what would be right.
+#[test]
+fn values_of_the_wrong_type_or_range() {
+    let stage = Stage::new();
+    stage.write("rows.txt", "1 1:0.5\n-1 2:1\n1 1:2\n-1 2:3\n");
+    stage.write("e.toml", SMALL);
+    stage.write("f.toml", &on_file("rows.txt", 2));
+    for (file, set, message) in [
+        ("e.toml", "run.rounds=-5", "run.rounds: must be a whole number from 0, got -5"),
+        ("e.toml", "run.rounds=1.5", "run.rounds: must be a whole number from 0, got 1.5"),
+        ("e.toml", "run.rounds=many", "run.rounds: must be a whole number from 0, got \"many\""),
+        ("e.toml", "run.quorum=2", "run.quorum: must be a number from 0 to 1, got 2"),
+        ("e.toml", "run.models=1", "run.models: must be true or false, got 1"),
+        ("e.toml", "run.probe=3", "run.probe: must be a table, got 3"),
+        ("e.toml", "run.probe.at=[1, -2]", "run.probe.at[2]: must be a whole number from 0, got -2"),
+        ("e.toml", "run.stop={ gap = \"small\" }", "run.stop.gap: must be a number, got \"small\""),
+        ("e.toml", "run.reference=on", "run.reference: unknown word `on`, expected `auto` or `off`"),
+        ("e.toml", "name=5", "name: must be a text, got 5"),
+        ("e.toml", "seeds=3", "seeds: must be a list, got 3"),
+        ("e.toml", "seeds=[1, -1]", "seeds[2]: must be a whole number from 0, got -1"),
+        ("e.toml", "problem.source.clients=-3", "problem.source.clients: must be a whole number from 1, got -3"),
+        ("e.toml", "problem.source.clients=0", "problem.source.clients: must be a whole number from 1, got 0"),
+        ("e.toml", "problem.source.heterogeneity=\"much\"", "problem.source.heterogeneity: must be a number, got \"much\""),
+        ("e.toml", "problem.model.l2=-1", "problem.model.l2: must be zero or a positive number, got -1"),
+        ("e.toml", "problem.model.intercept=3", "problem.model.intercept: must be true or false, got 3"),
+        ("e.toml", "problem.holdout.test=1.5", "problem.holdout.test: must be a number from 0 to 1, got 1.5"),
+        ("e.toml", "problem.seed=-1", "problem.seed: must be a whole number from 0, or \"run\", got -1"),
+        ("e.toml", "problem.model.kind=logistics", "problem.model.kind: unknown word `logistics`"),
+        (
+            "f.toml",
+            "problem.split={ kind = \"dirichlet\", clients = 2, alpha = -1 }",
+            "problem.split.alpha: must be a positive number, got -1",
+        ),
+        ("e.toml", "method[2].step=-1", "method[2].step: must be a positive number, got -1"),
+        ("e.toml", "method[2].alpha=true", "method[2].alpha: "),
+        ("e.toml", "method[2].solve.steps=-1", "method[2].solve.steps: must be a whole number from 0 to 4294967295, got -1"),
+        ("e.toml", "method[2]={ kind = \"fedavg\", step = 0.1, batch = -1 }", "method[2].batch: must be "),
+        (
+            "e.toml",
+            "method[2]={ kind = \"fedavg\", step = 0.1, sampling = { clients = -1 } }",
+            "method[2].sampling: must be a whole number from 0",
+        ),
+        (
+            "e.toml",
+            "method[2]={ kind = \"dcgd\", compressor = { kind = \"rand-k\", k = -1 } }",
+            "method[2].compressor.k: k must be a whole number",
+        ),
+        ("e.toml", "method[2]={ kind = \"fedavg\" }", "method[2]: needs a step"),
+        ("e.toml", "method=3", "method: must be a list"),
+        ("e.toml", "run.store=disk", "run.store: must be a table with a kind"),
+        ("e.toml", "=3", "--set: =3: must be key=value"),
+        ("e.toml", "report.csv=yes", "report.csv: must be true or false, got \"yes\""),
+        ("e.toml", "report.worth=7", "report.worth: must be a number from 0 to 1, got 7"),
+    ] {
+        let said = refused(&stage, &["run", file, "--set", set]);
+        assert!(said.contains(message), "{set}: {said}");
+    }
+}
+
+#[test]
+fn names_that_nothing_here_has() {
+    let stage = Stage::new();
+    stage.write("e.toml", SMALL);
+    for (set, message) in [
+        ("run.stop={ gapp = 1e-3 }", "run.stop.gapp: nothing of this name is measured; did you mean \"gap\"?"),
+        ("run.stop={ \"test.acuracy.worst\" = 0.9 }", "did you mean \"test.accuracy.worst\"?"),
+        ("run.stop={ bits = 9 }", "There are bits_up, gradients, iterations, gap"),
+        (
+            "report.over=[\"alhpa\"]",
+            "report.over: no method here has a parameter \"alhpa\", and the problem has no such value; did you mean \"alpha\"?",
+        ),
+        ("report.over=[\"source.client\"]", "report.over: "),
+        ("rounds=3", "unknown key; did you mean \"run.rounds\"?"),
+        ("method.alhpa=0.3", "no method here has `alhpa` (they are local, flix); did you mean `alpha`?"),
+        ("privacy.secure_sum=true", "privacy: secure sums and differential privacy are planned and not built yet"),
+    ] {
+        let said = refused(&stage, &["run", "e.toml", "--set", set]);
+        assert!(said.contains(message), "{set}: {said}");
+    }
+    for set in [
+        "run.stop={ \"unseen.test.accuracy.weighted\" = 2 }",
+        "run.stop={ iterations = 3 }",
+        "report.over=[\"source.clients\"]",
+        "method.alpha=0.3",
+    ] {
+        assert!(stage.motet(&["check", "e.toml", "--quiet", "--set", set]).status.success(), "{set}");
+    }
+}
+
+#[test]
+fn numbers_of_the_command_line() {
+    let stage = Stage::new();
+    stage.write("e.toml", SMALL);
+    stage.write("t.csv", "who,x,y\na,1,0\n");
+    for (args, message) in [
+        (&["run", "e.toml", "--seed", "-1"][..], "\"-1\" is not a whole number from 0"),
+        (&["run", "e.toml", "--threads", "-2"], "-2 is not in 1..=1024"),
+        (&["advise", "t.csv", "--client", "who", "--target", "y", "--minutes", "-1"], "minutes = -1: must be above 0"),
+        (&["advise", "t.csv", "--client", "who", "--target", "y", "--minutes", "two"], "\"two\" is not a number"),
+        (&["advise", "t.csv", "--client", "who", "--target", "y", "--worth", "-1"], "worth = -1: must be from 0 to 1"),
+        (&["advise", "t.csv", "--client", "who", "--target", "y", "--budget", "-20MB"], "\"-20MB\" is not an amount"),
+        (&["advise", "nope.csv", "--client", "who", "--target", "y"], "motet advise: no file `nope.csv`"),
+        (&["advise", "t.csv", "--client", "wo", "--target", "y"], "motet advise: client = \"wo\": the columns are `who`, `x`, `y`"),
+        (&["data", "schema", "t.csv", "--target", "z"], "t.csv: target = \"z\": the columns are"),
+        (&["predict", ".", "t.csv"], ".: there is no client's bundle in this folder"),
+        (&["report", "nope"], "nope: there is no such folder"),
+        (&["report", "e.toml"], "e.toml: this is a file, and the folder of an experiment is wanted"),
+        (&["results", "nope"], "nope: there is no such folder"),
+        (&["report", "."], ".: there are no records in this folder"),
+        (&["run", "--resume", "nope"], "nope: there is no such folder"),
+        (&["bench", "tiny", "--rounds", "0"], "\"0\" is not a whole number from 1"),
+    ] {
+        let output = stage.motet(args);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(message), "{args:?}: {said}");
+    }
 }
 
 #[test]

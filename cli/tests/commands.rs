@@ -85,6 +85,117 @@ fn settings_seeds_and_folders_are_obeyed() {
 }
 
 #[test]
+fn a_run_tells_its_claims_and_fails_with_one_that_must_hold() {
+    let stage = Stage::new();
+    stage.write("small.toml", SMALL);
+    let told = |claim: &str| {
+        let output = stage.motet(&["run", "small.toml", "--quiet", "--set", &format!("claims={{ floor = {claim} }}")]);
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, text) = told("\"final(flix, gap) < 0\"");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("FAILS") && text.contains("floor: final(flix, gap) < 0") && text.contains("against 0.0000]"), "{text}");
+    let (code, text) = told("{ claim = \"final(flix, gap) < 0\", status = \"P\" }");
+    assert_eq!(code, Some(0), "an honest negative is a result: {text}");
+    assert!(text.contains("negative"), "{text}");
+    assert_eq!(told("\"final(flix, gap) < inf\"").0, Some(0));
+    let (code, text) = told("\"final(flix, gapp) < 1\"");
+    assert_eq!(code, Some(1), "what was not judged does not hold: {text}");
+    // As it is written, an experiment is refused before anything is run.
+    stage.write("small.toml", &SMALL.replace("final(flix, gap)", "final(flixx, gap)"));
+    let refused = stage.motet(&["run", "small.toml", "--out", "never"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("unknown method `flixx`; did you mean `flix`?") && !stage.path().join("never").exists(), "{said}");
+}
+
+#[test]
+fn an_experiment_without_a_name_has_that_of_its_file() {
+    let stage = Stage::new();
+    stage.write("nameless.toml", &SMALL.replace("name  = \"small\"", ""));
+    assert_eq!(stage.json(&["run", "nameless.toml", "--set", "run.rounds=1"])["experiment"], "nameless");
+    assert!(stage.path().join("motet-runs/nameless").exists());
+}
+
+#[test]
+fn a_cohort_of_more_clients_than_there_are_is_told() {
+    let stage = Stage::new();
+    let (before, _) = SMALL.split_once("[[method]]\nkind  =").expect("the second method");
+    stage.write("small.toml", &format!("{before}[[method]]\nkind = \"fedavg\"\nstep = 0.1\nsampling = {{ clients = 400 }}\n"));
+    for verb in ["check", "run"] {
+        let output = stage.motet(&[verb, "small.toml", "--quiet"]);
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let note = "Note: method[2]: sampling asks for 400 clients a round, and there are 6: all of them take part.";
+        assert_eq!(told.matches(note).count(), 1, "{verb}: {told}");
+    }
+}
+
+/// Runs `reproduce` where no data file can be found: its exit code, and what programs are told.
+fn reproduce(stage: &Stage, args: &[&str]) -> (Option<i32>, serde_json::Value, String) {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_motet"));
+    command.arg("reproduce").args(args).args(["--set", "run.rounds=2", "--seed", "1", "--format", "json"]);
+    let output = command.current_dir(stage.path()).env("MOTET_DATA", stage.path().join("none")).output().expect("the binary runs");
+    let told = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    (output.status.code(), told, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn reproduce_goes_on_after_what_cannot_be_run() {
+    let stage = Stage::new();
+    let (code, told, said) = reproduce(&stage, &["flix/fig2-mushrooms", "scafflix/fig3b-lrs"]);
+    assert_eq!(code, Some(2), "{said}");
+    let [missing, done] = [0, 1].map(|place| &told["experiments"][place]);
+    assert_eq!(missing["name"], "flix/fig2-mushrooms");
+    assert!(missing["error"].as_str().unwrap().contains("problem.source.path: no file `mushrooms`"), "{missing}");
+    assert_eq!((done["name"].as_str(), done["claims"].is_array()), (Some("scafflix/fig3b-lrs"), true));
+    assert!(said.contains("1 of 2 experiments could not be run"), "{said}");
+    let (code, told, _) = reproduce(&stage, &["flix/fig2-mushrooms"]);
+    assert_eq!((code, told["experiments"][0]["name"].as_str()), (Some(2), Some("flix/fig2-mushrooms")));
+}
+
+#[test]
+fn reproduce_overwrites_nothing_unless_it_is_told_to() {
+    let stage = Stage::new();
+    let summary = |folder: &str| fs::read_to_string(stage.path().join(folder).join("scafflix-fig3b-lrs/summary.json")).unwrap();
+    reproduce(&stage, &["scafflix/fig3b-lrs", "--out", "mine"]);
+    let first = summary("mine");
+    let (code, _, said) = reproduce(&stage, &["scafflix/fig3b-lrs", "--out", "mine"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("mine/scafflix-fig3b-lrs exists and is not empty") && said.contains("--overwrite"), "{said}");
+    assert_eq!(summary("mine"), first);
+    assert_ne!(reproduce(&stage, &["scafflix/fig3b-lrs", "--out", "mine", "--overwrite"]).0, Some(2));
+    // Without a folder, the second stands beside the first.
+    for _ in 0..2 {
+        reproduce(&stage, &["scafflix/fig3b-lrs"]);
+    }
+    let folders = stage.path().join("motet-runs/reproduce");
+    assert!(folders.join("scafflix-fig3b-lrs").exists() && folders.join("scafflix-fig3b-lrs-2").exists());
+}
+
+/// Every command, and every command of a command, shows how it is typed.
+#[test]
+fn every_help_has_an_example() {
+    let stage = Stage::new();
+    let help = |of: &[&str]| String::from_utf8(stage.motet(&[of, &["--help"]].concat()).stdout).unwrap();
+    let below = |text: &str| -> Vec<String> {
+        let list = text.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| line.starts_with(' '));
+        let names = list.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().map(str::to_owned));
+        names.filter(|name| !name.is_empty() && name != "help").collect()
+    };
+    let shows = |text: &str, words: &str| text.split_once("\nExample").is_some_and(|(_, rest)| rest.contains(&format!("motet {words}")));
+    let commands = below(&help(&[]));
+    assert!(commands.len() > 10);
+    for command in &commands {
+        let own = help(&[command]);
+        assert!(shows(&own, command), "{command}: {own}");
+        for inner in below(&own) {
+            let text = help(&[command, &inner]);
+            assert!(shows(&text, &format!("{command} {inner}")), "{command} {inner}: {text}");
+        }
+    }
+}
+
+#[test]
 fn a_report_can_be_rendered_again_and_several_compared() {
     let stage = Stage::new();
     stage.write("small.toml", SMALL);
@@ -181,7 +292,10 @@ fn data_show_counts_clients_and_labels() {
 #[test]
 fn divergence_is_a_result() {
     let stage = Stage::new();
-    stage.write("small.toml", &SMALL.replace("alpha = { grid = [1.0, 0.5] }", "alpha = 1.0\nstep = 1e308"));
+    stage.write(
+        "small.toml",
+        &SMALL.replace("alpha = { grid = [1.0, 0.5] }", "alpha = 1.0\nstep = 1e308").replace("final(flix, gap) <=", "0 <="),
+    );
     let summary = stage.json(&["run", "small.toml", "--out", "out"]);
     assert_eq!(summary["runs"][2]["outcome"]["kind"], "diverged");
     assert!(fs::read_to_string(stage.path().join("out/rows.jsonl")).unwrap().lines().count() >= 3, "what was measured is kept");

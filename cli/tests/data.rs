@@ -54,6 +54,33 @@ fn imported_files_are_found_by_name_checked_on_use_and_never_overwritten() {
 }
 
 #[test]
+fn an_export_replaces_nothing() {
+    let stage = Stage::new();
+    fs::create_dir_all(stage.path().join("visits")).unwrap();
+    stage.write("visits/t.csv", TABLE);
+    stage.write("e.toml", EXPERIMENT);
+    fs::create_dir(stage.path().join("mine")).unwrap();
+    stage.write("mine/study.toml", "my own");
+    for attempt in 0..2 {
+        let refused = stage.motet(&["data", "export", "e.toml", "--out", "mine"]);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains("mine exists and is not empty: choose another folder with --out"), "{said}");
+        match attempt {
+            0 => assert_eq!(fs::read_to_string(stage.path().join("mine/study.toml")).unwrap(), "my own"),
+            _ => assert!(!stage.path().join("mine/study.toml").exists()),
+        }
+        assert_eq!(stage.path().join("mine/clients").exists(), attempt == 1);
+        // The second time there are only tables.
+        fs::remove_file(stage.path().join("mine/study.toml")).ok();
+        fs::create_dir_all(stage.path().join("mine/clients")).unwrap();
+    }
+    stage.json(&["data", "export", "e.toml", "--out", "new"]);
+    assert!(stage.path().join("new/study.toml").exists());
+    assert_eq!(fs::read_dir(stage.path().join("new/clients")).unwrap().count(), 2);
+}
+
+#[test]
 fn a_picture_shows_every_client_by_name() {
     let stage = Stage::new();
     fs::create_dir(stage.path().join("visits")).unwrap();

@@ -301,7 +301,12 @@ fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_late
     let status = || String::from_utf8_lossy(&hall.motet(&["study", "status", "served"]).stdout).into_owned();
     wait_until(|| status().contains("round 5"));
     assert_eq!(status().matches("enrolled").count(), CLIENTS);
-    succeeded(&hall.motet(&["study", "stop", "served"]));
+    let json = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_slice(&hall.motet(&[args, &["--format", "json"]].concat()).stdout).expect("one JSON value")
+    };
+    let member = &json(&["study", "status", "served"])["members"][0];
+    assert_eq!((member["name"].is_string(), &member["enrolled"], &member["revoked"]), (true, &true.into(), &false.into()));
+    assert_eq!(json(&["study", "stop", "served"])["ordered"], "stop");
     let stopped = coordinator.wait_with_output().expect("it can be waited for");
     let said = String::from_utf8_lossy(&stopped.stderr);
     assert_eq!(stopped.status.code(), Some(1), "{said}");
@@ -313,7 +318,7 @@ fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_late
     for order in ["revoke", "invite"] {
         refused(&hall.motet(&["study", order, "served", "nobody"]), "nobody is called");
     }
-    succeeded(&hall.motet(&["study", "revoke", "served", name]));
+    assert_eq!(json(&["study", "revoke", "served", name])["name"], name.as_str());
     let mut coordinator = hall.serve("served", true);
     let refused = agents[1].0.wait().expect("it can be waited for");
     assert_eq!(refused.code(), Some(2), "the agent is told and ends");

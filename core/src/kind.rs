@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::card::{Card, Documented};
+use crate::unreadable::{self, Unreadable};
 
 /// A struct of parameters that has a name in experiment files.
 ///
@@ -88,7 +89,7 @@ pub trait Takes<K: Kind>: Port {
 /// A line of a list: a name with what reads its parameters.
 pub struct Entry<T: ?Sized> {
     card: Card,
-    read: fn(Value) -> serde_json::Result<Arc<T>>,
+    read: fn(Value) -> Result<Arc<T>, Unreadable>,
 }
 
 impl<T: ?Sized> Entry<T> {
@@ -97,7 +98,7 @@ impl<T: ?Sized> Entry<T> {
     where
         T: Takes<K>,
     {
-        Self { card: Card::of::<K>(), read: |parameters| serde_json::from_value(parameters).map(T::take) }
+        Self { card: Card::of::<K>(), read: |parameters| unreadable::read(parameters).map(T::take) }
     }
 }
 
@@ -165,7 +166,7 @@ pub enum KindError {
     NotBuilt(#[from] NeedsFeature),
     /// The parameters do not fit.
     #[error(transparent)]
-    Parameters(#[from] serde_json::Error),
+    Parameters(#[from] Unreadable),
 }
 
 impl<T: ?Sized> Kinds<T> {

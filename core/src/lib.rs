@@ -84,6 +84,7 @@ mod sum;
 mod table;
 mod train;
 mod train_error;
+pub mod unreadable;
 mod vector;
 
 pub use abort::Abort;
@@ -115,4 +116,5 @@ pub use study::{Facts, Study, Unsuitable};
 pub use sum::{Addend, Adding, Partial, Sent, Sum, Tally, sum_by_exchange};
 pub use train::{Plan, Reference, Rhythm, Stop, Trained, train, train_from};
 pub use train_error::TrainError;
+pub use unreadable::Unreadable;
 pub use vector::{Mean, Precision, RowUpdate, SparseMean, Update, Vector, View, ViewMut};

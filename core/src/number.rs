@@ -47,7 +47,7 @@ macro_rules! checked {
 }
 
 checked! {
-    /// A stepsize, a tolerance, a regulariser's strength.
+    /// A step size, a tolerance, a regulariser's strength.
     Positive: "a positive number", |v| v > 0.0 && v.is_finite();
     /// A rate that may be switched off.
     NonNegative: "zero or a positive number", |v| v >= 0.0 && v.is_finite();

@@ -77,7 +77,7 @@ pub trait Objective: Send + Sync {
     fn start(&self) -> Vector {
         Vector::zeros(self.dim(), self.precision())
     }
-    /// L and μ, where theory knows them; stepsize rules ask here.
+    /// L and μ, where theory knows them; step size rules ask here.
     fn constants(&self) -> Constants {
         Constants::default()
     }

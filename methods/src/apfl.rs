@@ -36,7 +36,7 @@ pub struct Apfl {
     /// Whether each client learns its share, starting from own_share (default false).
     #[serde(rename = "learn_share", alias = "learn_alpha", default)]
     pub learn_alpha: bool,
-    /// s: stepsize of local training.
+    /// s: step size of local training.
     pub step: Positive,
     /// Local steps per round: a number, or { epochs = n }; default one epoch.
     #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]

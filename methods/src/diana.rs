@@ -43,7 +43,7 @@ pub struct Diana {
     pub alpha: PerClient<Fraction>,
     /// Cᵢ: { kind = "rand-k", k = 0.2 }; identity, bernoulli, qsgd or natural; or a list with one for each client.
     pub compressor: Compressors,
-    /// γ: stepsize, a number or "theory" (default).
+    /// γ: step size, a number or "theory" (default).
     #[serde(alias = "gamma", default = "theory")]
     pub step: Rate<Positive>,
     /// βᵢ: step of the memories, a number or "theory" = 1/(1 + omega) (default).
@@ -58,7 +58,7 @@ pub struct Diana {
     /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// How local optima are found: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
+    /// How local optima are found: { kind = "gd" | "newton", to = 1e-6, steps = 100000 } (default: "gd" to 1e-6, at most 100,000 steps).
     #[serde(default)]
     pub solve: Solve,
 }

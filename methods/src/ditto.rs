@@ -28,12 +28,12 @@ use crate::registry::{Card, Method, Reads};
 pub struct Ditto {
     /// λ: how strongly personal models are held near the shared one, from 0.
     pub lambda: NonNegative,
-    /// s: stepsize of local training.
+    /// s: step size of local training.
     pub step: Positive,
     /// Local steps per round: a number, or { epochs = n }; default one epoch.
     #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
-    /// Stepsize of the personal model (default: step).
+    /// Step size of the personal model (default: step).
     #[serde(default)]
     pub personal_step: Option<Positive>,
     /// Steps of the personal model per round: a number, or { epochs = n } (default: local_steps).

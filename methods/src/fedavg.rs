@@ -20,7 +20,7 @@ pub type Fedavg = LocalUpdateFamily<FedavgSettings>;
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct FedavgSettings {
-    /// γ: client rate, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
+    /// γ: step size, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
     #[serde(rename = "step", alias = "gamma")]
     pub gamma: Schedule<NonNegative>,
     /// E or K: gradients per client and round, or { epochs = n } (default: one epoch).

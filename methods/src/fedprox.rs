@@ -27,7 +27,7 @@ use crate::registry::{Card, Method, Reads};
 pub struct Fedprox {
     /// μ: strength of the proximal term, from 0.
     pub mu: NonNegative,
-    /// s: stepsize of local training.
+    /// s: step size of local training.
     pub step: Positive,
     /// Local steps per round: a number, or { epochs = n }; default one epoch.
     #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]

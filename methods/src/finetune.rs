@@ -25,12 +25,12 @@ use crate::registry::{Card, Method, Reads};
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Finetune {
-    /// s: stepsize of local training.
+    /// s: step size of local training.
     pub step: Positive,
     /// Local steps per round: a number, or { epochs = n }; default one epoch.
     #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
-    /// t: stepsize of the tuning (default: step).
+    /// t: step size of the tuning (default: step).
     #[serde(default)]
     pub tune_step: Option<Positive>,
     /// H: local steps before deployment, a number, or { epochs = n }.

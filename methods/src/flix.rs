@@ -33,13 +33,13 @@ use crate::registry::{Card, Method, Reads};
 pub struct Flix {
     /// αᵢ: share of the shared model in what each client deploys, from 0 to 1: a number, { per_client = [...] }, or { estimate = { eps = 1e-3, online = true } }: the largest that costs the client at most eps.
     pub alpha: Shares,
-    /// γ: stepsize, a number or "theory" = 1/Lα (default).
+    /// γ: step size, a number or "theory" = 1/Lα (default).
     #[serde(alias = "gamma", default = "theory")]
     pub step: Rate<Positive>,
     /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
+    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... } (default: "gd" to 1e-6, at most 100,000 steps).
     #[serde(default)]
     pub solve: Solve,
 }

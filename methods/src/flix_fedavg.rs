@@ -36,7 +36,7 @@ use crate::registry::{Card, Method, Reads};
 pub struct FlixFedavg {
     /// αᵢ: share of the shared model in what each client deploys, from 0 to 1: a number, or { per_client = [...] }.
     pub alpha: PerClient<Fraction>,
-    /// γ: stepsize of local training.
+    /// γ: step size of local training.
     #[serde(rename = "step", alias = "client_step", alias = "gamma")]
     pub client_step: Positive,
     /// Passes over each client's examples per round (default 1).
@@ -57,7 +57,7 @@ pub struct FlixFedavg {
     /// x⁰: "model" (default), "zeros" or "ones".
     #[serde(default)]
     pub start: Start,
-    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
+    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... } (default: "gd" to 1e-6, at most 100,000 steps).
     #[serde(default)]
     pub solve: Solve,
     /// What is done to a gradient before each local step: { clip = longest gradient, weight_decay = 1e-4, adam = { b1, b2, eps } } (default: plain steps).

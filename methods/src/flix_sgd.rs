@@ -50,7 +50,7 @@ pub struct FlixSgd {
     /// x⁰: "model" (default), "zeros", "ones" or "one-shot" (average of the local optima).
     #[serde(default)]
     pub start: Start,
-    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
+    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... } (default: "gd" to 1e-6, at most 100,000 steps).
     #[serde(default)]
     pub solve: Solve,
 }

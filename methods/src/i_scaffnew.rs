@@ -1,4 +1,4 @@
-//! i-Scaffnew: Scaffnew with a stepsize of its own for every client.
+//! i-Scaffnew: Scaffnew with a step size of its own for every client.
 //!
 //! Yi, Condat, Richtárik. *Explicit Personalization and Local Training: Double Communication
 //! Acceleration in Federated Learning*. 2023.
@@ -19,7 +19,7 @@ impl Kind for Individual {
     const CARD: Card = Card {
         name: "i-scaffnew",
         reads: READS,
-        about: "Scaffnew with a stepsize of its own for every client (Scafflix with alpha = 1)",
+        about: "Scaffnew with a step size of its own for every client (Scafflix with alpha = 1)",
         leaves: LEAVES,
         paper: "Yi, Condat, Richtárik 2023",
         parameters: <ScafflixFamily<Self> as motet_core::Documented>::PARAMETERS,

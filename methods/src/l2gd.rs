@@ -35,7 +35,7 @@ pub struct L2gd {
     /// p: chance of an averaging step, below 1, a number or "theory" = lambda/(L + lambda) (default).
     #[serde(default = "theory")]
     pub p: Rate<Probability>,
-    /// s: stepsize, a number or "theory" = n/(2 max(L/(1 - p), lambda/p)) (default).
+    /// s: step size, a number or "theory" = n/(2 max(L/(1 - p), lambda/p)) (default).
     #[serde(default = "theory_step")]
     pub step: Rate<Positive>,
     /// |B|: examples per gradient, a number or "all" (default).

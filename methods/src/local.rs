@@ -16,7 +16,7 @@ use crate::registry::{Card, Method, Reads};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Local {
-    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
+    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... } (default: "gd" to 1e-6, at most 100,000 steps).
     #[serde(default)]
     pub solve: Solve,
 }

@@ -18,7 +18,7 @@ pub type LocalSgd = LocalUpdateFamily<LocalSgdSettings>;
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct LocalSgdSettings {
-    /// γ: client rate, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
+    /// γ: step size, a number from 0, or { kind = "inverse" | "staircase" | "cosine", start = ..., ... }.
     #[serde(rename = "step", alias = "gamma")]
     pub gamma: Schedule<NonNegative>,
     /// K: gradients per client and round, or { epochs = n }.

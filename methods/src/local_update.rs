@@ -83,10 +83,10 @@ pub struct LocalUpdateSettings {
     /// K: gradients per client and round (default 1), or { epochs = n }; left out where theta is a list.
     #[serde(rename = "local_steps", alias = "steps", default)]
     pub steps: Option<Amount>,
-    /// γ: client rate, a number from 0, "theory" (Theorem 29, with server_step), a schedule { kind = "inverse" | "staircase" | "cosine", start = ..., ... }, or { estimate = { accuracy = 0.1, online = true } }: the largest that keeps Theorem 17's bound.
+    /// γ: step size, a number from 0, "theory" (Theorem 29, with server_step), a schedule { kind = "inverse" | "staircase" | "cosine", start = ..., ... }, or { estimate = { accuracy = 0.1, online = true } }: the largest that keeps Theorem 17's bound.
     #[serde(rename = "step", alias = "gamma")]
     pub gamma: ClientRate,
-    /// η: server rate of plain steps, a number, "theory" (Theorem 26), { kind = "inverse", start = "theory" } (27) or a schedule; this or optimiser must be given.
+    /// η: server step, a number, "theory" (Theorem 26), { kind = "inverse", start = "theory" } (27) or a schedule; this or optimiser must be given.
     #[serde(rename = "server_step", alias = "eta", default)]
     pub eta: Option<Schedule<Positive>>,
     /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.
@@ -95,7 +95,7 @@ pub struct LocalUpdateSettings {
     /// "uniform" (default) or "examples": by the examples a client worked on.
     #[serde(default = "uniform")]
     pub weights: Weights,
-    /// "gradients" (default) or "deltas": x - x_end as in FedOpt, which multiplies the server's rate by step.
+    /// "gradients" (default) or "deltas": x - x_end as in FedOpt, which multiplies the server step by step.
     #[serde(default)]
     pub send: Send,
     /// Share of each client's examples kept for the last gradient (default 0).
@@ -136,7 +136,7 @@ impl Preset for LocalUpdateSettings {
     const CARD: Card = Card {
         name: "local-update",
         reads: Reads::Sums,
-        about: "local steps, weighed by Theta, and separate client and server rates: FedAvg, Reptile, FOMAML and more as one",
+        about: "local steps, weighed by Theta, and separate client and server steps: FedAvg, Reptile, FOMAML and more as one",
         leaves: LEAVES,
         paper: "Charles, Konečný 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

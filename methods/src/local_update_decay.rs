@@ -1,4 +1,4 @@
-//! LocalUpdateDecay: LocalUpdate whose rates fall when the loss no longer does.
+//! LocalUpdateDecay: LocalUpdate whose steps fall when the loss no longer does.
 //!
 //! Charles, Konečný. *On the Outsized Importance of Learning Rates in Local Update Methods*. 2020, section 9.
 //!
@@ -19,7 +19,7 @@ pub type LocalUpdateDecay = LocalUpdateFamily<LocalUpdateDecaySettings>;
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct LocalUpdateDecaySettings {
-    /// When both rates fall, and how far: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, server_factor = 0.9, least = 0, machine = "released" | "paper" }; the loss is always measured.
+    /// When both steps fall, and how far: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, server_factor = 0.9, least = 0, machine = "released" | "paper" }; the loss is always measured.
     #[serde(default)]
     pub decay: Decay,
     /// The rest.
@@ -31,7 +31,7 @@ impl Preset for LocalUpdateDecaySettings {
     const CARD: Card = Card {
         name: "local-update-decay",
         reads: Reads::Sums,
-        about: "LocalUpdate whose client and server rates fall when the loss no longer does",
+        about: "LocalUpdate whose step and server step fall when the loss no longer does",
         leaves: LEAVES,
         paper: "Charles, Konečný 2020",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

@@ -52,9 +52,9 @@ pub struct MeritFed {
     /// The client whose model it is (default 0).
     #[serde(default)]
     pub target: u32,
-    /// s: stepsize of local steps, and of the server if server_step is not given.
+    /// s: step size of local steps, and of the server if server_step is not given.
     pub step: Positive,
-    /// γ: stepsize of the model (default: step).
+    /// γ: step size of the model (default: step).
     #[serde(alias = "gamma", default)]
     pub server_step: Option<Positive>,
     /// K: gradients per client and round, a number (default 1), or { epochs = n }.

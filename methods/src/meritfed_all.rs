@@ -34,7 +34,7 @@ use crate::registry::{Card, Method, Reads};
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct MeritFedAll {
-    /// γ: stepsize, a number.
+    /// γ: step size, a number.
     #[serde(alias = "gamma")]
     pub step: Positive,
     /// |Bᵢ|: examples per gradient, a number or "all" (default).
@@ -48,7 +48,7 @@ pub struct MeritFedAll {
     /// Longer gradients are shortened to this length: "none" (default), "median" of those a target gets, or a number.
     #[serde(default)]
     pub clip: Clip,
-    /// Each target works only with the clients that weigh most for it: { keep = 20, first = 100, every = 50 }; everyone is tried in the first 100 rounds and every 50th.
+    /// Each target works only with the clients that weigh most for it: { keep = 20, first = 100, every = 50 }; everyone is tried in the first 100 rounds and every 50th (default: with all clients).
     #[serde(default)]
     pub friends: Option<Friends>,
 }

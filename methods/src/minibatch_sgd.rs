@@ -18,7 +18,7 @@ pub type MinibatchSgd = LocalUpdateFamily<MinibatchSgdSettings>;
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct MinibatchSgdSettings {
-    /// η: server rate of plain steps, a number, "theory" or a schedule; this or optimiser must be given.
+    /// η: server step, a number, "theory" or a schedule; this or optimiser must be given.
     #[serde(rename = "server_step", alias = "eta", default)]
     pub eta: Option<Schedule<Positive>>,
     /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.

@@ -35,7 +35,7 @@ pub struct OneShot {
     /// cᵢ: "minimisers" (Theorem 1, default) or "stationary-points" (Theorem 3).
     #[serde(default)]
     pub weights: Weights,
-    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... }.
+    /// How local optima are found: { kind = "gd" | "line-search" | "newton" | "sgd", to = 1e-6, steps = 100000, ... } (default: "gd" to 1e-6, at most 100,000 steps).
     #[serde(default)]
     pub solve: Solve,
 }

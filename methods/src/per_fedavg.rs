@@ -31,9 +31,9 @@ use crate::registry::{Card, Method, Reads};
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct PerFedavg {
-    /// s: stepsize of the adaptation.
+    /// s: step size of the adaptation.
     pub inner_step: Positive,
-    /// b: stepsize of local training.
+    /// b: step size of local training.
     pub step: Positive,
     /// "hf" (default): differences of gradients; "fo": first order; "exact": Hessian-vector products.
     #[serde(default)]

@@ -32,12 +32,12 @@ use crate::registry::{Card, Method, Reads};
 pub struct Pfedme {
     /// λ: how strongly personal models are held near the shared one, above 0.
     pub lambda: Positive,
-    /// s: stepsize of the client's copy of the shared model; step x lambda below 2.
+    /// s: step size of the client's copy of the shared model; step x lambda below 2.
     pub step: Positive,
     /// R: local steps per round, a number, or { epochs = n }; default one epoch.
     #[serde(rename = "local_steps", alias = "steps", default = "Amount::one_epoch")]
     pub steps: Amount,
-    /// Stepsize of the proximal problem.
+    /// Step size of the proximal problem.
     pub inner_step: Positive,
     /// Gradient steps on each proximal problem (default 5).
     #[serde(default = "five")]

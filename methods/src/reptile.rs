@@ -1,4 +1,4 @@
-//! Reptile: K local steps, and a server rate of its own; clients adapt before they deploy.
+//! Reptile: K local steps, and a server step of its own; clients adapt before they deploy.
 //!
 //! Nichol, Achiam, Schulman. *On First-Order Meta-Learning Algorithms*. 2018.
 //!
@@ -19,13 +19,13 @@ pub type Reptile = LocalUpdateFamily<ReptileSettings>;
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct ReptileSettings {
-    /// γ: client rate, also of the adaptation.
+    /// γ: step size, also of the adaptation.
     #[serde(rename = "step", alias = "gamma")]
     pub gamma: NonNegative,
     /// K: gradients per client and round.
     #[serde(rename = "local_steps", alias = "steps")]
     pub steps: std::num::NonZeroU32,
-    /// η: server rate of plain steps, a number, "theory" or a schedule; this or optimiser must be given.
+    /// η: server step, a number, "theory" or a schedule; this or optimiser must be given.
     #[serde(rename = "server_step", alias = "eta", default)]
     pub eta: Option<Schedule<Positive>>,
     /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.
@@ -46,7 +46,7 @@ impl Preset for ReptileSettings {
     const CARD: Card = Card {
         name: "reptile",
         reads: Reads::Sums,
-        about: "K local steps and a server rate of its own; clients adapt by K steps before they deploy",
+        about: "K local steps and a server step of its own; clients adapt by K steps before they deploy",
         leaves: LEAVES,
         paper: "Nichol, Achiam, Schulman 2018",
         parameters: <Self as motet_core::Documented>::PARAMETERS,

@@ -90,10 +90,10 @@ pub struct ScafflixFamily<K: Kind> {
     /// The settings that only one of the three methods has.
     #[serde(flatten)]
     pub kind: K,
-    /// γᵢ: stepsize, a number, or "theory" (default): 1/A_i, A_i = L_i for exact gradients.
+    /// γᵢ: step size, a number, or "theory" (default): 1/A_i, A_i = L_i for exact gradients.
     #[serde(alias = "gamma", default = "settings::theory")]
     pub step: Rate<Positive>,
-    /// Multiplies the stepsize of theory (default 1).
+    /// Multiplies the step size of theory (default 1).
     #[serde(default = "settings::one")]
     pub scale: Positive,
     /// p: chance of communication after a step, a number, or "theory" (default): sqrt((1 + omega) min step_i mu_i), omega = 0 without compressor.
@@ -126,7 +126,7 @@ pub struct ScafflixFamily<K: Kind> {
     /// The steps get smaller when the loss stops falling: { delta = 1e-4, window = 100, patience = 100, cooldown = 100, client_factor = 0.1, ... } (default: none).
     #[serde(default)]
     pub decay: Option<Decay>,
-    /// How local optima are found: { kind = "gd" | "newton", to = 1e-6, steps = 100000 }.
+    /// How local optima are found: { kind = "gd" | "newton", to = 1e-6, steps = 100000 } (default: "gd" to 1e-6, at most 100,000 steps).
     #[serde(default)]
     pub solve: Solve,
 }

@@ -1,4 +1,4 @@
-//! Scaffnew (ProxSkip): local training with control variates, one stepsize for all clients.
+//! Scaffnew (ProxSkip): local training with control variates, one step size for all clients.
 //!
 //! Mishchenko, Malinovsky, Stich, Richtárik. *ProxSkip: Yes! Local Gradient Steps Provably Lead to
 //! Communication Acceleration! Finally!* ICML 2022.
@@ -19,7 +19,7 @@ impl Kind for Plain {
     const CARD: Card = Card {
         name: "scaffnew",
         reads: READS,
-        about: "local training with control variates, one stepsize for all (ProxSkip)",
+        about: "local training with control variates, one step size for all (ProxSkip)",
         leaves: LEAVES,
         paper: "Mishchenko, Malinovsky, Stich, Richtárik 2022",
         parameters: <ScafflixFamily<Self> as motet_core::Documented>::PARAMETERS,

@@ -27,7 +27,7 @@ use crate::registry::{Card, Method, Reads};
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields)]
 pub struct Scaffold {
-    /// s: stepsize of local training.
+    /// s: step size of local training.
     pub step: Positive,
     /// η: what the mean change is multiplied with (default 1).
     #[serde(alias = "eta", default = "one")]

@@ -29,7 +29,7 @@ pub struct Tawt {
     /// The client whose model it is (default 0).
     #[serde(default)]
     pub target: u32,
-    /// γ: stepsize, a number.
+    /// γ: step size, a number.
     #[serde(alias = "gamma")]
     pub step: Positive,
     /// |Bᵢ|: examples per gradient, a number or "all" (default).

@@ -17,8 +17,25 @@ pub struct Bundled {
 /// All of them, sorted by name.
 pub const EXPERIMENTS: &[Bundled] = include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
 
-/// The papers' network experiments, each of which must be shown by an experiment here.
-pub const REQUIRED: &[&str] = &["A5", "A6", "A7", "A8", "B2", "B3", "B4", "B5", "C2", "C3", "D2", "D3", "D4", "D5", "D6", "D7"];
+/// The papers' network experiments, each of which must be shown by an experiment here: their short names, and where they are.
+pub const REQUIRED: &[(&str, &str)] = &[
+    ("A5", "FLIX, figure 4"),
+    ("A6", "FLIX, figure 1"),
+    ("A7", "FLIX, figures 6 and 7"),
+    ("A8", "FLIX, table 1"),
+    ("B2", "Scafflix, figure 2"),
+    ("B3", "Scafflix, figure 3a"),
+    ("B4", "Scafflix, figure 3b"),
+    ("B5", "Scafflix, figure 3c"),
+    ("C2", "MeritFed, figures 4 to 7"),
+    ("C3", "MeritFed, figures 12 to 15"),
+    ("D2", "LocalUpdate, figure 2"),
+    ("D3", "LocalUpdate, figure 3"),
+    ("D4", "LocalUpdate, figure 4"),
+    ("D5", "LocalUpdate, figure 5"),
+    ("D6", "LocalUpdate, figures 6 and 7"),
+    ("D7", "LocalUpdate, figures 8 and 9"),
+];
 
 /// The experiment behind `motet demo`.
 pub const DEMO: Bundled = Bundled { name: "demo", text: include_str!("demo.toml") };
@@ -47,10 +64,10 @@ impl Bundled {
         self.list("entries")
     }
 
-    /// The required figures and statements that no experiment shows.
+    /// The required figures and statements that no experiment shows, by paper and number.
     pub fn missing() -> Vec<&'static str> {
         let shown: Vec<String> = EXPERIMENTS.iter().flat_map(Bundled::entries).collect();
-        REQUIRED.iter().copied().filter(|entry| !shown.iter().any(|s| s == entry)).collect()
+        REQUIRED.iter().filter(|(entry, _)| !shown.iter().any(|s| s == entry)).map(|(_, place)| *place).collect()
     }
 
     fn list(&self, key: &str) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use motet_core::kind::{NameTaken, Takes};
-use motet_core::{Card, Kind, Kinds};
+use motet_core::{Card, Kind, Kinds, Unreadable};
 use motet_methods::parts::compress::{AnyCompressor, COMPRESSORS};
 use motet_methods::{Card as MethodCard, EachMethod, Method, each_method};
 use motet_problems::{AnyModel, AnySource, AnySplit, MODELS, SOURCES, SPLITS};
@@ -208,8 +208,20 @@ fn read<M: Method>(params: &Value) -> Result<Arc<dyn AnyMethod>, Misread> {
             Err(reason) => Err(Misread::Value { path: String::new(), message: format!("its parameters cannot be recorded: {reason}") }),
         },
         Err(e) => {
-            let path = track.path().to_string();
-            Err(Misread::Value { path: if path == "." { String::new() } else { path }, message: e.to_string() })
+            let Unreadable { path, message } = Unreadable::at(&track.path(), &e);
+            let path = if path.is_empty() { culprit::<M>(params).unwrap_or_default() } else { path };
+            Err(Misread::Value { path, message })
         }
     }
+}
+
+/// The one parameter without which the others can be read: of structs that are flattened serde does not say where it was.
+fn culprit<M: Method>(params: &Value) -> Option<String> {
+    let params = params.as_object()?;
+    let fits_without = |name: &&String| {
+        let others = params.iter().filter(|(other, _)| other != name).map(|(name, value)| (name.clone(), value.clone()));
+        serde_json::from_value::<M>(Value::Object(others.collect())).is_ok()
+    };
+    let mut found = params.keys().filter(fits_without);
+    found.next().filter(|_| found.next().is_none()).cloned()
 }

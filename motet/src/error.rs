@@ -1,13 +1,14 @@
 //! What can go wrong, and the exit code it deserves.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use motet_core::TrainError;
 use motet_problems::ProblemError;
 use motet_records::{ReadError, WriteError};
 use motet_report::claims::ClaimError;
+use serde_json::Value;
 
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Document};
 
 /// Why a command ends early.
 #[derive(Debug, thiserror::Error)]
@@ -16,10 +17,12 @@ pub enum Error {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The problem cannot be built.
-    #[error("{file}: problem: {source}")]
+    #[error("{file}: {}{source}", if key.is_empty() { String::new() } else { format!("{key}: ") })]
     Problem {
-        /// The experiment file.
+        /// The experiment file, or the data.
         file: String,
+        /// Where in the file, such as `problem.source.path`; empty if it is about data alone.
+        key: String,
         /// The error underneath.
         source: ProblemError,
     },
@@ -122,6 +125,21 @@ impl From<WriteError> for Error {
 }
 
 impl Error {
+    /// What is wrong with the problem of an experiment, at the key that names it.
+    pub fn problem(document: &Document, source: ProblemError) -> Self {
+        let problem = document.root.get("problem").unwrap_or(&Value::Null);
+        let key = match &source {
+            ProblemError::MissingFile { path, .. } => place(problem, path, "problem"),
+            _ => None,
+        };
+        Self::Problem { file: document.file.clone(), key: key.unwrap_or_else(|| "problem".into()), source }
+    }
+
+    /// What is wrong with data that no experiment file names.
+    pub fn data(name: impl Into<String>, source: ProblemError) -> Self {
+        Self::Problem { file: name.into(), key: String::new(), source }
+    }
+
     /// 2: the input is wrong; 1: a run failed.
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -133,5 +151,15 @@ impl Error {
             | Error::Report(_) => 1,
             _ => 2,
         }
+    }
+}
+
+/// The key under which a file, or the folder it is in, is named.
+fn place(tree: &Value, file: &Path, at: &str) -> Option<String> {
+    match tree {
+        Value::String(text) if !text.is_empty() && file.starts_with(text) => Some(at.to_owned()),
+        Value::Object(table) => table.iter().find_map(|(key, inner)| place(inner, file, &format!("{at}.{key}"))),
+        Value::Array(items) => (1..).zip(items).find_map(|(number, inner)| place(inner, file, &format!("{at}[{number}]"))),
+        _ => None,
     }
 }

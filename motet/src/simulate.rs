@@ -350,6 +350,32 @@ impl Simulation {
         label
     }
 
+    /// Do the claims speak of runs and parameters that there will be?
+    pub fn check_claims(&self) -> Result<(), Error> {
+        let experiment = &self.experiment;
+        let checked = motet_report::claims::check(&experiment.claims.0, &self.manifest(), &[]);
+        checked.map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })
+    }
+
+    /// Settings that do not do what they say: cohorts of more clients than there are.
+    pub(crate) fn idle_settings(&self) -> Vec<String> {
+        let mut all = vec![];
+        for planned in self.runs.iter().filter(|planned| self.is_result(planned)) {
+            let entry = &self.entries[planned.entry];
+            let params = entry.method.params();
+            let asked = ["clients", "passes"].iter().find_map(|word| params.get("sampling")?.get(word)?.as_u64());
+            let there = plan::clients(&self.problems[planned.problem].problem);
+            if let (Some(asked), Some(there)) = (asked, there)
+                && asked > u64::from(there)
+            {
+                let line =
+                    format!("{}: sampling asks for {asked} clients a round, and there are {there}: all of them take part.", entry.key);
+                all.extend((!all.contains(&line)).then_some(line));
+            }
+        }
+        all
+    }
+
     /// Runs everything that is not done yet, judges the claims and, where there is a folder, draws the report. What was
     /// recorded before an error stays; in a folder, the experiment can go on from it.
     pub fn run(&self, recorder: &mut dyn Recorder) -> Result<Records, Error> {
@@ -366,6 +392,7 @@ impl Simulation {
             records.summary = Some(summary.clone());
             let named = [(experiment.name.clone(), records)];
             (summary.verdict, summary.cautions) = (verdict::written(&verdict::of_records(&named)), cautions(&named));
+            summary.cautions.extend(self.idle_settings());
             [(_, records)] = named;
             match judge(&experiment.claims.0, &records) {
                 Ok(verdicts) => summary.claims = verdicts,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use motet::bundled::{DEMO, EXPERIMENTS};
-use motet::config::Experiment;
+use motet::config::{Experiment, is_measured};
 use motet::runtime::Pool;
 use motet::{Catalogue, Folder, Simulation};
 
@@ -72,8 +72,8 @@ fn every_bundled_experiment_runs_for_two_rounds() {
     assert!(EXPERIMENTS.len() >= 5);
     for bundled in EXPERIMENTS.iter().chain([&DEMO]) {
         let mut document = bundled.document(true).unwrap_or_else(|e| panic!("{e}"));
-        document.set("run.rounds=2").unwrap();
-        document.set("run.reference=off").unwrap();
+        document.set("run.rounds=2", &Catalogue::standard()).unwrap();
+        document.set("run.reference=off", &Catalogue::standard()).unwrap();
         let mut experiment = match Experiment::new(document) {
             Ok(experiment) => experiment,
             // A motet that was built with less says what it lacks.
@@ -118,6 +118,9 @@ fn every_bundled_experiment_runs_for_two_rounds() {
         let mut output = Folder::create(&folder.path().join("out"), false, &simulation.experiment().document).unwrap();
         let records = simulation.run(&mut output).unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
         assert!(!records.rows.is_empty());
+        // What a run may stop at is listed, and the list knows all there is.
+        let told = records.rows.iter().flat_map(|row| row.metrics.keys().chain(row.notes.keys()));
+        told.for_each(|name| assert!(is_measured(name), "{}: {name}", bundled.name));
     }
 }
 

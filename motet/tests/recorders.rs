@@ -11,7 +11,7 @@ use std::sync::Arc;
 use motet::config::{Document, Experiment};
 use motet::records::{EventKind, Manifest, Records, names, verify};
 use motet::runtime::Pool;
-use motet::{Error, Event, Folder, InMemory, Observer, Simulation};
+use motet::{Catalogue, Error, Event, Folder, InMemory, Observer, Simulation};
 
 const SMALL: &str = r#"
 name  = "small"
@@ -82,7 +82,7 @@ compressor = { kind = "rand-k", k = 2 }
 
 fn simulation(text: &str, changes: &[&str]) -> Simulation {
     let mut document = Document::parse("e.toml", text, PathBuf::new()).unwrap_or_else(|e| panic!("{e}"));
-    changes.iter().for_each(|change| document.set(change).unwrap_or_else(|e| panic!("{change}: {e}")));
+    changes.iter().for_each(|change| document.set(change, &Catalogue::standard()).unwrap_or_else(|e| panic!("{change}: {e}")));
     let experiment = Experiment::new(document).unwrap_or_else(|e| panic!("{e}"));
     Simulation::on(experiment, Arc::new(Pool::new(2))).unwrap_or_else(|e| panic!("{e}"))
 }

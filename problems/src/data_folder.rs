@@ -118,7 +118,7 @@ impl Folders {
         let odd = |file: PathBuf| Some((fs::metadata(&file).ok().filter(|about| !about.is_dir()).as_ref().and_then(stranger)?, file));
         match candidates().find_map(odd) {
             Some((what, file)) => Err(ProblemError::NoRegularFile { file, what }),
-            None => Err(ProblemError::MissingFile { path: path.to_path_buf(), looked: looked.clone() }),
+            None => Err(ProblemError::MissingFile { path: path.to_path_buf(), near: near(path, &looked), looked }),
         }
     }
 
@@ -137,6 +137,17 @@ impl Folders {
         }
         places
     }
+}
+
+/// The file of nearly this name in these folders, without its extension of compression.
+fn near(path: &Path, looked: &[PathBuf]) -> Option<PathBuf> {
+    let (parent, wanted) = (path.parent().unwrap_or(Path::new("")), path.file_name()?.to_str()?);
+    let there = looked.iter().flat_map(|place| fs::read_dir(place.join(parent)).into_iter().flatten().flatten());
+    let files = there.filter(|entry| entry.path().is_file()).filter_map(|entry| entry.file_name().into_string().ok());
+    let plain = files.map(|name| EXTENSIONS.iter().rev().find_map(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned());
+    let scored = plain.map(|name| (strsim::damerau_levenshtein(wanted, &name), name));
+    let (_, name) = scored.filter(|(distance, name)| *distance <= name.len() / 4).min()?;
+    Some(parent.join(name))
 }
 
 fn extended(path: PathBuf, extension: &str) -> PathBuf {

@@ -12,10 +12,15 @@ use crate::room::Shortage;
 #[derive(Debug, thiserror::Error)]
 pub enum ProblemError {
     /// No such file, compressed or not.
-    #[error("no file `{}` (plain, .gz, .bz2 or .xz); looked in {}", path.display(), listed(looked))]
+    #[error(
+        "no file `{}` (plain, .gz, .bz2 or .xz); looked in {}{} Set MOTET_DATA to the folder that has it, or bring it in with `motet data import`",
+        path.display(), listed(looked), near.as_ref().map_or(".".to_owned(), |near| format!("; did you mean `{}`?", near.display()))
+    )]
     MissingFile {
         /// As written in the experiment.
         path: PathBuf,
+        /// A file that is there, and has nearly this name.
+        near: Option<PathBuf>,
         /// Every folder that was searched, in order.
         looked: Vec<PathBuf>,
     },

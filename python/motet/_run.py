@@ -97,7 +97,7 @@ def run(
     ['flix alpha=1.0', 'flix alpha=0.5']
     >>> motet.run(text, set={"run.rounds": -1})
     Traceback (most recent call last):
-    motet.InputError: experiment: run.rounds: invalid value: integer `-1`, expected u64
+    motet.InputError: experiment: run.rounds: must be a whole number from 0, got -1
     """
     if threads is not None and threads < 1:
         raise _motet.InputError(f"threads = {threads}: must be at least 1")

@@ -61,12 +61,12 @@ class Scafflix(Listed):
     def __init__(self, *, alpha: Any, setting: Any = None, step: Any = None, scale: Any = None, p: Any = None, coin: Any = None, batch: Any = None, target: Any = None, start: Any = None, h0: Any = None, sampling: Any = None, pace: Any = None, compressor: Any = None, decay: Any = None, solve: Any = None, label: Any = None, tune: Any = None) -> None: ...
 
 class IScaffnew(Listed):
-    """Scaffnew with a stepsize of its own for every client (Scafflix with alpha = 1)"""
+    """Scaffnew with a step size of its own for every client (Scafflix with alpha = 1)"""
 
     def __init__(self, *, step: Any = None, scale: Any = None, p: Any = None, coin: Any = None, batch: Any = None, target: Any = None, start: Any = None, h0: Any = None, sampling: Any = None, pace: Any = None, compressor: Any = None, decay: Any = None, solve: Any = None, label: Any = None, tune: Any = None) -> None: ...
 
 class Scaffnew(Listed):
-    """local training with control variates, one stepsize for all (ProxSkip)"""
+    """local training with control variates, one step size for all (ProxSkip)"""
 
     def __init__(self, *, step: Any = None, scale: Any = None, p: Any = None, coin: Any = None, batch: Any = None, target: Any = None, start: Any = None, h0: Any = None, sampling: Any = None, pace: Any = None, compressor: Any = None, decay: Any = None, solve: Any = None, label: Any = None, tune: Any = None) -> None: ...
 
@@ -141,7 +141,7 @@ class Tawt(Listed):
     def __init__(self, *, step: Any, target: Any = None, batch: Any = None, rate: Any = None, clip: Any = None, label: Any = None, tune: Any = None) -> None: ...
 
 class LocalUpdate(Listed):
-    """local steps, weighed by Theta, and separate client and server rates: FedAvg, Reptile, FOMAML and more as one"""
+    """local steps, weighed by Theta, and separate client and server steps: FedAvg, Reptile, FOMAML and more as one"""
 
     def __init__(self, *, step: Any, theta: Any = None, local_steps: Any = None, server_step: Any = None, optimiser: Any = None, weights: Any = None, send: Any = None, hold: Any = None, adapt: Any = None, loss: Any = None, batch: Any = None, draw: Any = None, sampling: Any = None, start: Any = None, local: Any = None, label: Any = None, tune: Any = None) -> None: ...
 
@@ -166,7 +166,7 @@ class Lookahead(Listed):
     def __init__(self, *, step: Any, local_steps: Any, slow: Any = None, batch: Any = None, draw: Any = None, sampling: Any = None, start: Any = None, local: Any = None, label: Any = None, tune: Any = None) -> None: ...
 
 class Reptile(Listed):
-    """K local steps and a server rate of its own; clients adapt by K steps before they deploy"""
+    """K local steps and a server step of its own; clients adapt by K steps before they deploy"""
 
     def __init__(self, *, step: Any, local_steps: Any, server_step: Any = None, optimiser: Any = None, adapt: Any = None, weights: Any = None, batch: Any = None, draw: Any = None, sampling: Any = None, start: Any = None, local: Any = None, label: Any = None, tune: Any = None) -> None: ...
 
@@ -181,7 +181,7 @@ class Maml(Listed):
     def __init__(self, *, step: Any, inner: Any = None, server_step: Any = None, optimiser: Any = None, hold: Any = None, adapt: Any = None, weights: Any = None, batch: Any = None, draw: Any = None, sampling: Any = None, start: Any = None, local: Any = None, label: Any = None, tune: Any = None) -> None: ...
 
 class LocalUpdateDecay(Listed):
-    """LocalUpdate whose client and server rates fall when the loss no longer does"""
+    """LocalUpdate whose step and server step fall when the loss no longer does"""
 
     def __init__(self, *, step: Any, decay: Any = None, theta: Any = None, local_steps: Any = None, server_step: Any = None, optimiser: Any = None, weights: Any = None, send: Any = None, hold: Any = None, adapt: Any = None, loss: Any = None, batch: Any = None, draw: Any = None, sampling: Any = None, start: Any = None, local: Any = None, label: Any = None, tune: Any = None) -> None: ...
 

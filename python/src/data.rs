@@ -197,7 +197,7 @@ impl Data {
         if let Some(usage) = usage {
             frame = frame.usage(usage.as_array().iter().map(|code| used(*code)).collect::<PyResult<_>>()?);
         }
-        let held = py.detach(|| frame.check()).map_err(|source| exception(&motet::Error::Problem { file: name.to_owned(), source }))?;
+        let held = py.detach(|| frame.check()).map_err(|source| exception(&motet::Error::data(name.to_owned(), source)))?;
         Ok(Self { held, classes: vec![] })
     }
 

@@ -9,7 +9,8 @@ use motet::report::difference;
 use motet::{Error, Folder};
 
 use super::console::Console;
-use super::elsewhere;
+use super::number::number;
+use super::{elsewhere, of_table};
 use crate::progress::Progress;
 
 /// Find out who gains by joining, and leave a model for each client.
@@ -27,13 +28,13 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "COLUMN")]
     target: String,
     /// How many minutes it may take
-    #[arg(long, default_value_t = 2.0)]
+    #[arg(long, default_value_t = 2.0, allow_negative_numbers = true, value_parser = number)]
     minutes: f64,
     /// The most bytes that a client may send in all: 20MB, 300 kB, 5000 [default: no limit]
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
     budget: Option<u64>,
     /// The share of its own model's error that a difference must reach to count, from 0 to 1 [default: 0.01]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = number)]
     worth: Option<f64>,
     /// Columns to leave out
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
@@ -48,7 +49,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long)]
     numbers: bool,
     /// How many splits to work on at once [default: one for each core]
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Folder for the answer, the models and the experiment [default: the first free motet-runs/advice]
     #[arg(long)]
@@ -84,7 +85,7 @@ impl AdviseArgs {
         let progress = Progress::new(console.quiet);
         let advice = question.run_observed(&progress);
         progress.finish();
-        let advice = advice.map_err(elsewhere)?;
+        let advice = advice.map_err(elsewhere).map_err(of_table)?;
         console.result(&advice, || text(&advice, &folder));
         Ok(true)
     }

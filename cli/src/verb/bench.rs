@@ -8,7 +8,8 @@ use motet::bench::{WORKLOADS, Workload};
 use motet::{Error, Network};
 
 use super::console::Console;
-use super::run::pool;
+use super::how::pool;
+use super::number::counted;
 
 /// Time the fixed workloads; one JSON line each.
 #[derive(Args, Debug)]
@@ -18,16 +19,16 @@ pub(crate) struct BenchArgs {
     #[arg(value_parser = workloads())]
     workload: Option<What>,
     /// Threads to use [default: all cores]
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Rounds to time [default: 1000; cnn and lstm 12, resnet and bert 10, mlp 20, tags 100]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, allow_negative_numbers = true, value_parser = counted)]
     rounds: Option<u64>,
     /// Compare with other libraries by turns: a Python environment with torch (cnn, lstm, resnet, bert), numpy (tiny) or scipy (logistic)
     #[arg(long, value_name = "VENV")]
     against: Option<PathBuf>,
     /// Turns of each side
-    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..=1000), requires = "against")]
+    #[arg(long, default_value_t = 9, allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=1000), requires = "against")]
     turns: u16,
 }
 

@@ -12,7 +12,7 @@ use motet::{Error, Network};
 use serde_json::json;
 
 use super::console::Console;
-use super::run::HowArgs;
+use super::how::HowArgs;
 
 /// Check an experiment without running it: resolved values, constants, predictions, cost. Or check that the records in a folder
 /// are as they were written.
@@ -24,25 +24,28 @@ pub(crate) struct CheckArgs {
     /// The experiment, or a folder that one left.
     experiment: PathBuf,
     /// Also predict how long a round takes on this many MPI ranks, each with --threads threads
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     ranks: Option<u32>,
     /// How many machines these ranks are on [default: 1]
-    #[arg(long, requires = "ranks", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, requires = "ranks", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     nodes: Option<u32>,
     /// What `motet bench mpi` measured between the ranks [default: 50 us and 10 Gbit/s are assumed]
     #[arg(long, value_name = "FILE", requires = "ranks")]
     network: Option<PathBuf>,
     #[command(flatten)]
     how: HowArgs,
+    /// The folder that a run would write to: is there room on its disk? [default: this folder]
+    #[arg(long)]
+    out: Option<PathBuf>,
 }
 
 impl CheckArgs {
     /// Prints it; false if a run would fail, or if records are damaged.
     pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         if self.experiment.is_dir() {
-            if self.how.is_given() || self.ranks.is_some() {
+            if self.how.changes.is_given() || self.how.threads.is_some() || self.ranks.is_some() || self.out.is_some() {
                 return Err(Error::Unknown(format!(
-                    "{} is a folder of records: it is checked as it is, without --set, --seed, --threads, --ranks, --out and --overwrite",
+                    "{} is a folder of records: it is checked as it is, without --set, --seed, --threads, --ranks and --out",
                     self.experiment.display()
                 )));
             }
@@ -58,7 +61,7 @@ impl CheckArgs {
             check = check.spread_over(Layout { ranks: *ranks, nodes: *nodes, threads }, network);
         }
         console.result(&check, || check.to_string());
-        let folder = self.how.out.as_deref().filter(|out| out.exists()).unwrap_or(Path::new("."));
+        let folder = self.out.as_deref().filter(|out| out.exists()).unwrap_or(Path::new("."));
         match check.misfit(folder) {
             None => Ok(!check.fails()),
             Some(reason) => Err(Error::Unfit { file, reason }),

@@ -9,8 +9,8 @@ use motet::problems::{Album, ClientSummary, DataSummary, Folders, Schema, Snapsh
 use serde_json::json;
 
 use super::console::{Console, one_line};
-use super::elsewhere;
-use super::run::HowArgs;
+use super::how::Changes;
+use super::{elsewhere, of_table};
 use motet::Error;
 use motet::bundled::Bundled;
 use motet::config::Document;
@@ -28,8 +28,12 @@ pub(crate) struct DataArgs {
 #[derive(Subcommand, Debug)]
 enum What {
     /// List what is in the data folder
+    #[command(after_help = "Example:\n  motet data list\n\nThe data folder is $MOTET_DATA, or `motet` in your data directory.")]
     List,
     /// Copy files into the data folder under a name, with their checksums
+    #[command(
+        after_help = "Example:\n  motet data import Posts.xml Users.xml --name beer\n\nExperiments then say path = \"beer/Posts.xml\". Nothing that is there is replaced."
+    )]
     Import {
         /// The files to copy
         #[arg(required = true)]
@@ -39,6 +43,7 @@ enum What {
         name: String,
     },
     /// Draft the [problem.schema] of a table, for a study between machines
+    #[command(after_help = "Example:\n  motet data schema hospitals.csv --client hospital --target diagnosis")]
     Schema {
         /// The table: CSV or TSV, or a folder of them
         table: PathBuf,
@@ -50,13 +55,22 @@ enum What {
         client: Option<String>,
     },
     /// Write an experiment's split as one table for each client, with the study file for `motet run` and `motet serve`
+    #[command(
+        after_help = "Example:\n  motet data export mushrooms.toml --out study\n\nA folder in which there is a study already is refused: nothing is replaced."
+    )]
     Export {
         /// The experiment, or the name of a bundled one
         experiment: PathBuf,
+        /// Folder to write to: DIR/study.toml and DIR/clients/NAME.csv
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
         #[command(flatten)]
-        how: Box<HowArgs>,
+        changes: Changes,
     },
     /// Show the clients of an experiment's problem: sizes, labels, how much they differ
+    #[command(
+        after_help = "Examples:\n  motet data show mushrooms.toml --set problem.split.clients=20\n  motet data show mushrooms.toml --picture mushrooms.html"
+    )]
     Show {
         /// The experiment, or the name of a bundled one
         experiment: PathBuf,
@@ -64,7 +78,7 @@ enum What {
         #[arg(long, value_name = "FILE")]
         picture: Option<PathBuf>,
         #[command(flatten)]
-        how: Box<HowArgs>,
+        changes: Changes,
     },
 }
 
@@ -75,8 +89,8 @@ impl DataArgs {
             What::List => list(console),
             What::Import { files, name } => import(files, name, console),
             What::Schema { table, target, client } => schema(table, target, client.as_deref(), console),
-            What::Export { experiment, how } => export(experiment, how, console),
-            What::Show { experiment, picture, how } => show(experiment, picture.as_deref(), how, console),
+            What::Export { experiment, out, changes } => export(experiment, out, changes, console),
+            What::Show { experiment, picture, changes } => show(experiment, picture.as_deref(), changes, console),
         }
     }
 }
@@ -114,16 +128,15 @@ fn schema(table: &Path, target: &str, client: Option<&str>, console: Console<'_>
     let mut source = Table::new(table.to_owned(), target.to_owned());
     source.client = client.map(str::to_owned);
     let drafted = Schema::draft(source, &Folders::beside(Path::new("")));
-    let schema = drafted.map_err(|source| Error::Problem { file: table.display().to_string(), source })?;
+    let schema = drafted.map_err(|source| of_table(Error::data(table.display().to_string(), source)))?;
     let text = toml::to_string(&json!({ "problem": { "schema": schema } })).map_err(|e| Error::Unknown(e.to_string()))?;
     console.result(&schema, || text);
     Ok(true)
 }
 
-fn export(path: &Path, how: &HowArgs, console: Console<'_>) -> Result<bool, Error> {
-    let experiment = how.experiment(document(path)?, console)?;
-    let out = how.out.clone().ok_or_else(|| Error::Unknown("name a folder with --out".into()))?;
-    let study = motet::study::export(&experiment, &out).map_err(elsewhere)?;
+fn export(path: &Path, out: &Path, changes: &Changes, console: Console<'_>) -> Result<bool, Error> {
+    let experiment = changes.experiment(document(path)?, console)?;
+    let study = motet::study::export(&experiment, out).map_err(elsewhere)?;
     console.result(&json!({ "study": study }), || {
         format!("{}\nOne table for each client: {}", study.display(), out.join("clients").display())
     });
@@ -138,13 +151,13 @@ fn document(path: &Path) -> Result<Document, Error> {
     }
 }
 
-fn show(path: &Path, picture: Option<&Path>, how: &HowArgs, console: Console<'_>) -> Result<bool, Error> {
-    let experiment = how.experiment(document(path)?, console)?;
+fn show(path: &Path, picture: Option<&Path>, changes: &Changes, console: Console<'_>) -> Result<bool, Error> {
+    let experiment = changes.experiment(document(path)?, console)?;
     let folders = Folders::beside(&experiment.document.folder);
     let (mut shown, mut images) = (vec![], vec![]);
     for variant in &experiment.problems {
         let found = DataSummary::with_albums(&variant.config, &folders, experiment.seeds[0]);
-        let (census, albums) = found.map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?;
+        let (census, albums) = found.map_err(|source| Error::problem(&experiment.document, source))?;
         shown.push(census);
         images.push(albums);
     }

@@ -1,13 +1,11 @@
 //! `motet demo`: why one model for all is worse than an explicit mixture, in a minute.
 
-use std::path::Path;
-
 use clap::Args;
 
 use super::console::Console;
-use super::run::{HowArgs, perform, tell};
+use super::how::{HowArgs, Place};
+use super::run::{perform, tell};
 use motet::Error;
-use motet::Folder;
 use motet::bundled::DEMO;
 
 /// Run the built-in experiment; needs no file and no download.
@@ -18,14 +16,16 @@ use motet::bundled::DEMO;
 pub(crate) struct DemoArgs {
     #[command(flatten)]
     how: HowArgs,
+    #[command(flatten)]
+    place: Place,
 }
 
 impl DemoArgs {
     /// Runs it; false if a run failed.
     pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let experiment = self.how.experiment(DEMO.document(false)?, console)?;
-        let folder = self.how.out.clone().unwrap_or_else(|| Folder::fresh_name(Path::new("motet-runs"), &experiment.name));
-        let records = perform(experiment, &self.how, &folder, console)?;
+        let folder = self.place.folder(&experiment.name);
+        let records = perform(experiment, &self.how, (&folder, self.place.overwrite), console)?;
         console.aside(&format!("The experiment is in {}: change it and `motet run` it.", folder.join("experiment.toml").display()));
         Ok(tell(&records, &folder, console))
     }

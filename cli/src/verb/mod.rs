@@ -3,11 +3,14 @@
 mod advise;
 mod bench;
 mod check;
+mod claims;
 mod console;
 mod data;
 mod demo;
+mod how;
 mod join;
 mod list;
+mod number;
 mod predict;
 mod report;
 mod reproduce;
@@ -39,6 +42,29 @@ fn elsewhere(error: motet::Error) -> motet::Error {
             motet::Error::Unknown(format!("{} exists and is not empty: choose another folder with --out", folder.display()))
         }
         other => other,
+    }
+}
+
+/// What is wrong with a table that no experiment names, without the sections of one: `client = "wo": the columns are …`.
+fn of_table(error: motet::Error) -> motet::Error {
+    match error {
+        motet::Error::Problem { file, key, source } if key.is_empty() => {
+            motet::Error::Unknown(format!("{file}: {}", source.to_string().replace("[problem] source.", "")))
+        }
+        other => other,
+    }
+}
+
+/// Refuses what is no folder with records.
+fn recorded(folder: &std::path::Path) -> Result<(), motet::Error> {
+    let wrong = |what: &str| motet::Error::Unknown(format!("{}: {what}", folder.display()));
+    match folder.metadata() {
+        Ok(found) if found.is_dir() && !folder.join(motet::records::names::MANIFEST).exists() => {
+            Err(wrong("there are no records in this folder"))
+        }
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(wrong("this is a file, and the folder of an experiment is wanted")),
+        Err(_) => Err(wrong("there is no such folder")),
     }
 }
 

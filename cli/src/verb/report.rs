@@ -8,6 +8,7 @@ use motet::report::{OUTPUTS, render, render_as, table};
 use serde_json::json;
 
 use super::console::Console;
+use super::recorded;
 use motet::Error;
 
 /// Render the page, figures and tables of one experiment, or compare several.
@@ -31,6 +32,7 @@ impl ReportArgs {
         let mut named = vec![];
         for folder in &self.folders {
             let name = folder.file_name().map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into_owned());
+            recorded(folder)?;
             named.push((name, Records::read(folder)?));
         }
         if let Some(unknown) = self.only.as_deref().filter(|name| !OUTPUTS.iter().any(|o| o.name == *name)) {

@@ -9,6 +9,7 @@ use motet::report::results;
 use serde_json::{Map, Value, json};
 
 use super::console::Console;
+use super::recorded;
 use motet::Error;
 use motet::bundled::EXPERIMENTS;
 
@@ -29,6 +30,7 @@ impl ResultsArgs {
     pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let mut experiments = vec![];
         for folder in &self.folders {
+            recorded(folder)?;
             let mut records = Records::read(folder)?;
             if records.summary.is_none() {
                 return Err(Error::Unknown(format!("{}: this experiment has not ended", folder.display())));

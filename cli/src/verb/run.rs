@@ -6,12 +6,14 @@ use std::sync::Arc;
 use clap::Args;
 use motet::config::{Document, Experiment};
 use motet::core::Outcome;
-use motet::records::{Records, RunSummary, Tuning, slug};
+use motet::records::{Records, RunSummary, Tuning, Verdict, slug};
 use motet::report::{table, verdict};
-use motet::runtime::Pool;
 use motet::{Error, Folder, Simulation};
 
+use super::claims;
 use super::console::Console;
+use super::how::{HowArgs, Place};
+use super::recorded;
 use crate::job::Job;
 use crate::progress::Progress;
 
@@ -28,74 +30,21 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "", conflicts_with = "overwrite")]
     pub resume: Option<String>,
     #[command(flatten)]
-    pub(super) how: HowArgs,
-}
-
-/// What can be changed about an experiment from outside.
-#[derive(Args, Clone, Debug, Default)]
-pub(super) struct HowArgs {
-    /// Change a value: run.rounds=50, method[2].alpha=0.3 (methods are numbered from 1; method.alpha changes all)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(super) set: Vec<String>,
-    /// Run only this seed
-    #[arg(long)]
-    pub(super) seed: Option<u64>,
-    /// Threads to use [default: all cores]
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(super) threads: Option<u16>,
-    /// Folder to write to [default: the first free motet-runs/<name>]
-    #[arg(long)]
-    pub(super) out: Option<PathBuf>,
-    /// Replace the records of an earlier experiment in that folder
-    #[arg(long)]
-    pub(super) overwrite: bool,
-}
-
-impl HowArgs {
-    /// The document with the changes asked for, understood.
-    pub(super) fn experiment(&self, mut document: Document, console: Console<'_>) -> Result<Experiment, Error> {
-        for assignment in &self.set {
-            document.set(assignment)?;
-        }
-        if let Some(seed) = self.seed {
-            document.assign("seeds", &serde_json::json!([seed]))?;
-        }
-        Experiment::of(document, console.catalogue)
-    }
-
-    /// Is anything to be changed?
-    pub(super) fn is_given(&self) -> bool {
-        !self.set.is_empty() || self.seed.is_some() || self.threads.is_some() || self.out.is_some() || self.overwrite
-    }
-
-    /// The experiment with its problems built; several ranks build them together.
-    fn simulation(&self, experiment: Experiment, console: Console<'_>) -> Result<Simulation, Error> {
-        Simulation::on_shelf(experiment, self.pool(console), console.job.and_then(Job::shelf))
-    }
-
-    pub(super) fn pool(&self, console: Console<'_>) -> Arc<Pool> {
-        match (self.threads, console.job) {
-            (None, Some(job)) => Arc::new(Pool::new(job.threads())),
-            _ => pool(self.threads),
-        }
-    }
-}
-
-/// So many threads, or one for each core.
-pub(super) fn pool(threads: Option<u16>) -> Arc<Pool> {
-    Arc::new(threads.map_or_else(Pool::all_cores, |n| Pool::new(n.into())))
+    how: HowArgs,
+    #[command(flatten)]
+    place: Place,
 }
 
 impl RunArgs {
-    /// Runs it; false if a run failed.
+    /// Runs it; false if a run failed, or a claim that must hold does not.
     pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let Some(named) = &self.resume else {
             let experiment = self.how.experiment(self.document()?, console)?;
-            let folder = self.how.out.clone().unwrap_or_else(|| Folder::fresh_name(Path::new("motet-runs"), &experiment.name));
-            let records = perform(experiment, &self.how, &folder, console)?;
+            let folder = self.place.folder(&experiment.name);
+            let records = perform(experiment, &self.how, (&folder, self.place.overwrite), console)?;
             return Ok(tell(&records, &folder, console));
         };
-        let begun = self.how.out.clone().filter(|_| named.is_empty());
+        let begun = self.place.out.clone().filter(|_| named.is_empty());
         let folder = match (begun, &self.experiment) {
             (Some(out), _) => out,
             (None, Some(_)) if named.is_empty() => {
@@ -104,6 +53,7 @@ impl RunArgs {
             (None, _) => PathBuf::from(named),
         };
         if !Folder::is_unfinished(&folder) {
+            recorded(&folder)?;
             let records = Records::read(&folder)?;
             if records.summary.is_none() {
                 let reason = "there is no unfinished experiment here to resume".to_owned();
@@ -135,9 +85,18 @@ impl RunArgs {
 }
 
 /// Runs an experiment into a folder: records, verdicts, report.
-pub(super) fn perform(experiment: Experiment, how: &HowArgs, folder: &Path, console: Console<'_>) -> Result<Records, Error> {
+pub(super) fn perform(
+    experiment: Experiment,
+    how: &HowArgs,
+    (folder, overwrite): (&Path, bool),
+    console: Console<'_>,
+) -> Result<Records, Error> {
     let made = how.simulation(experiment, console).and_then(|simulation| {
-        let output = Folder::create(folder, how.overwrite, &simulation.experiment().document)?;
+        // Claims fit the experiment as it is written; what becomes of them when it is changed is told after the run.
+        if !how.changes.is_given() {
+            simulation.check_claims()?;
+        }
+        let output = Folder::create(folder, overwrite, &simulation.experiment().document)?;
         Ok((simulation, output))
     });
     carry_out(made, console)
@@ -176,14 +135,15 @@ fn carry_out(made: Result<(Simulation, Folder), Error>, console: Console<'_>) ->
     })
 }
 
-/// Prints the result; false if a run failed.
+/// Prints the result; false if a run failed, or a claim that must hold does not.
 pub(super) fn tell(records: &Records, folder: &Path, console: Console<'_>) -> bool {
     let summary = records.summary.clone().unwrap_or_default();
     console.result(&summary, || {
         let named = [(summary.experiment.clone(), records.clone())];
         let chosen = summary.tuning.iter().map(chosen).collect::<String>();
         let answer = answer(&named, &summary.cautions);
-        format!("{}\n{chosen}{answer}Report: {}", table(&named).trim_end(), folder.join("report.html").display())
+        let claims = if summary.claims.is_empty() { String::new() } else { format!("Claims:\n{}", claims::lines(&summary.claims)) };
+        format!("{}\n{chosen}{answer}{claims}Report: {}", table(&named).trim_end(), folder.join("report.html").display())
     });
     let failed = |run: &&RunSummary| matches!(run.outcome, Outcome::Failed { .. });
     let failures: Vec<&RunSummary> = summary.runs.iter().filter(failed).collect();
@@ -200,7 +160,11 @@ pub(super) fn tell(records: &Records, folder: &Path, console: Console<'_>) -> bo
         }
         eprintln!("motet: every run diverged: try a smaller step, or step = \"theory\" where theory knows one");
     }
-    failures.is_empty() && !nothing_else
+    let unjudged = summary.claims.is_empty() && records.manifest.resolved["claims"].as_object().is_some_and(|claims| !claims.is_empty());
+    if unjudged {
+        eprintln!("motet: the claims could not be judged on these runs; `motet check` says whether they fit the experiment");
+    }
+    failures.is_empty() && !nothing_else && !unjudged && !summary.claims.iter().any(Verdict::fails)
 }
 
 /// The verdict, for people: the same sentences as on the page.

@@ -11,6 +11,7 @@ use motet::study::{IdentityFiles, LogLevel, ServeOptions, StudyWatch, serve};
 use motet::{Error, Event, Folder, Observer};
 
 use super::console::Console;
+use super::number::counted;
 use super::run::tell;
 use crate::progress::Progress;
 
@@ -39,7 +40,7 @@ pub(crate) struct ServeArgs {
     resume: bool,
     /// Take participants that have not answered after this many seconds as silent; a round goes on without them where `[run] quorum` is
     /// below 1 [default: 0, wait for everyone; with --resume: as before]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = counted)]
     deadline: Option<u64>,
     /// How much to print while the study runs
     #[arg(long, value_enum, default_value = "events", value_name = "LEVEL")]
@@ -94,7 +95,7 @@ impl ServeArgs {
     /// Serves it; false if a run failed.
     pub(crate) fn execute(&self, console: Console<'_>) -> Result<bool, Error> {
         let document = Document::read(&self.study)?;
-        let name = document.root.get("name").and_then(|name| name.as_str()).unwrap_or("study").to_owned();
+        let name = document.root.get("name").and_then(|name| name.as_str()).unwrap_or(document.stem()).to_owned();
         let out = self.out.clone().unwrap_or_else(|| Folder::fresh_name(Path::new("motet-runs"), &name));
         let identity = match (self.identity.files(), &self.ca) {
             (Some(files), Some(ca)) => Some((files, ca.clone())),

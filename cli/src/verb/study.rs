@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use motet::Error;
 use motet::study::{Order, give, status};
+use serde_json::json;
 
 use super::console::Console;
 
 /// Show how far a study is, invite a participant anew, refuse one, or stop the study.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  motet study status motet-runs/hospitals\n  motet study stop motet-runs/hospitals")]
 pub(crate) struct StudyArgs {
     #[command(subcommand)]
     what: What,
@@ -18,11 +20,13 @@ pub(crate) struct StudyArgs {
 #[derive(Subcommand, Debug)]
 enum What {
     /// Show who takes part and how far the study is
+    #[command(after_help = "Example:\n  motet study status motet-runs/hospitals --format json")]
     Status {
         /// The folder of the study
         folder: PathBuf,
     },
     /// Write a new invitation for a participant who has lost the old one, its key or its folder; its certificate counts no more
+    #[command(after_help = "Example:\n  motet study invite motet-runs/hospitals hospital2")]
     Invite {
         /// The folder of the study
         folder: PathBuf,
@@ -30,6 +34,7 @@ enum What {
         name: String,
     },
     /// Refuse a participant from now on
+    #[command(after_help = "Example:\n  motet study revoke motet-runs/hospitals hospital2")]
     Revoke {
         /// The folder of the study
         folder: PathBuf,
@@ -37,6 +42,9 @@ enum What {
         name: String,
     },
     /// Stop after the round under way; `motet serve --resume` goes on
+    #[command(
+        after_help = "Example:\n  motet study stop motet-runs/hospitals\n  motet serve hospitals.toml --out motet-runs/hospitals --resume    # goes on"
+    )]
     Stop {
         /// The folder of the study
         folder: PathBuf,
@@ -49,7 +57,13 @@ impl StudyArgs {
         match &self.what {
             What::Status { folder } => {
                 let status = status(folder)?;
-                console.result(&status, || {
+                let members = status
+                    .members
+                    .iter()
+                    .map(|(name, enrolled, revoked)| json!({ "name": name, "enrolled": enrolled, "revoked": revoked }));
+                let mut told = json!(status);
+                told["members"] = members.collect();
+                console.result(&told, || {
                     let member = |(name, enrolled, revoked): &(String, bool, bool)| {
                         let word = if *revoked {
                             "revoked"
@@ -72,21 +86,22 @@ impl StudyArgs {
                 }
                 order(folder, &Order::Invite(name.clone()))?;
                 let file = folder.join("invitations").join(format!("{name}.invite"));
-                console.aside(&format!(
-                    "the coordinator will write {}: within a second if it is running, otherwise when it starts",
-                    file.display()
-                ));
+                console.result(&json!({ "ordered": "invite", "name": name, "invitation": file }), || {
+                    format!("the coordinator will write {}: within a second if it is running, otherwise when it starts", file.display())
+                });
             }
             What::Revoke { folder, name } => {
                 is_revoked(folder, name)?;
                 order(folder, &Order::Revoke(name.clone()))?;
-                console.aside("the coordinator will refuse this participant: within a second if it is running, otherwise when it starts");
+                console.result(&json!({ "ordered": "revoke", "name": name }), || {
+                    "the coordinator will refuse this participant: within a second if it is running, otherwise when it starts".into()
+                });
             }
             What::Stop { folder } => {
                 // It says why, if there is no study.
                 status(folder)?;
                 order(folder, &Order::Stop)?;
-                console.aside("the study stops after the round under way");
+                console.result(&json!({ "ordered": "stop" }), || "the study stops after the round under way".into());
             }
         }
         Ok(true)

@@ -71,8 +71,7 @@ fn section(list: &str, entry: &Value, examples: &toml::Table) -> String {
     let name = text(entry, "name");
     let mut part = format!("\n## {name}\n\n{}.\n", sentence(text(entry, "about")).trim_end_matches('.'));
     if let Some(paper) = entry["paper"].as_str() {
-        let sees = if entry["reads"] == "sums" { "sums of the clients' vectors alone" } else { "each client's vectors" };
-        part.push_str(&format!("\nFrom: {paper}. The server needs {sees}.\n"));
+        part.push_str(&format!("\nFrom: {paper}. {}.\n", seen(name, &entry["reads"])));
     }
     let parameters = entry["parameters"].as_object().unwrap();
     if !parameters.is_empty() {
@@ -81,8 +80,9 @@ fn section(list: &str, entry: &Value, examples: &toml::Table) -> String {
     for (key, about) in parameters {
         let types = &entry["types"][key];
         let needed = if types["optional"] == true { "no" } else { "yes" };
-        let kind = in_words(types["type"].as_str().unwrap());
-        part.push_str(&format!("| `{key}` | {kind} | {needed} | {} |\n", cell(about.as_str().unwrap())));
+        let about = about.as_str().unwrap();
+        let kind = in_words(types["type"].as_str().unwrap(), about);
+        part.push_str(&format!("| `{key}` | {kind} | {needed} | {} |\n", cell(about)));
     }
     let example = if list == "methods" {
         method_example(entry)
@@ -96,15 +96,26 @@ fn section(list: &str, entry: &Value, examples: &toml::Table) -> String {
     part
 }
 
-/// A type of the source code as what people write: `Option<Positive>` is "number above 0".
-fn in_words(kind: &str) -> String {
+/// What the server sees of what clients send; what privacy.md says at length.
+fn seen(method: &str, reads: &Value) -> String {
+    match reads["by-setting"].as_str() {
+        _ if method == "local" => "Nothing is sent".into(),
+        Some(setting) => format!("The server needs {setting}"),
+        None if *reads == "sums" => "The server needs sums of the clients' vectors alone".into(),
+        None => "The server needs each client's vectors".into(),
+    }
+}
+
+/// A type of the source code as what people write: `Option<Positive>` is "number above 0". Of a type of our own, the meaning says whether
+/// it is a word, a table, or both.
+fn in_words(kind: &str, about: &str) -> String {
     let inside = |outer: &str| kind.strip_prefix(outer).and_then(|rest| rest.strip_suffix('>'));
     if let Some(inner) = inside("Option<") {
-        return in_words(inner);
+        return in_words(inner, about);
     }
     for (outer, more) in [("PerClient<", ", or one for each client"), ("Rate<", ", or \"theory\""), ("Schedule<", ", or a schedule")] {
         if let Some(inner) = inside(outer) {
-            return in_words(inner) + more;
+            return in_words(inner, about) + more;
         }
     }
     if kind.starts_with("Vec<") || kind.starts_with('[') {
@@ -124,10 +135,30 @@ fn in_words(kind: &str) -> String {
         "Amount" => "number",
         "Shares" => "number from 0 to 1, or one for each client",
         "ClientRate" => "number from 0, or a schedule",
-        // A word of a list, or a table; the meaning says which.
-        _ => "word or table",
+        _ => return forms(about),
     };
     words.into()
+}
+
+/// Words stand in quotes and tables in braces; what stands in them, or in brackets, says more about one of them.
+fn forms(about: &str) -> String {
+    let (mut depth, mut outside) = (0, String::new());
+    for c in about.chars() {
+        depth += i32::from(matches!(c, '{' | '('));
+        if depth == 0 {
+            outside.push(c);
+        }
+        depth -= i32::from(matches!(c, '}' | ')'));
+    }
+    let there = [
+        ("word", outside.contains('"')),
+        ("table", about.contains('{')),
+        ("number", outside.contains("a number")),
+        ("list", outside.contains(" list")),
+    ];
+    let found: Vec<&str> = there.iter().filter(|(_, there)| *there).map(|(name, _)| *name).collect();
+    assert!(!found.is_empty(), "what may be written? {about}");
+    found.join(" or ")
 }
 
 /// `[[method]]` with the values that have no default.

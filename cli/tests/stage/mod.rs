@@ -60,5 +60,5 @@ kind  = "flix"
 alpha = { grid = [1.0, 0.5] }
 
 [claims]
-"falls" = "final(flix, gap) <= 0.1 * start(flix, gap)"
+"falls" = "final(flix, gap) <= start(flix, gap)"
 "#;

@@ -221,7 +221,7 @@ impl Target for Settings {
         let Ok(text) = std::str::from_utf8(input) else { return Met::no_text() };
         let base = small().swap_remove(4);
         let mut document = Document::parse("fuzz.toml", &base, PathBuf::from("nowhere")).expect("a small experiment is one");
-        let set = document.set(text);
+        let set = document.set(text, catalogue());
         let read = set.map_err(motet::Error::from).and_then(|()| Experiment::of(document, catalogue()));
         Met::of(read)
     }

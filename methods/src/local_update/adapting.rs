@@ -27,13 +27,13 @@ pub trait Order: Clone + Debug + Send + Sync + 'static {
 #[derive(Clone, Debug, Serialize, Deserialize, motet_core::Documented)]
 #[serde(deny_unknown_fields, bound = "")]
 pub struct Adapting<O> {
-    /// γ: client rate, also of the adaptation.
+    /// γ: step size, also of the adaptation.
     #[serde(rename = "step", alias = "gamma")]
     pub gamma: NonNegative,
     /// m: steps of adaptation in training (default 1).
     #[serde(default = "once")]
     pub inner: NonZeroU32,
-    /// η: server rate of plain steps, a number, "theory" or a schedule; this or optimiser must be given.
+    /// η: server step, a number, "theory" or a schedule; this or optimiser must be given.
     #[serde(rename = "server_step", alias = "eta", default)]
     pub eta: Option<Schedule<Positive>>,
     /// Server optimiser: { kind = "sgd" | "momentum" | "adam" | "adagrad" | "yogi", step = number or schedule, ... }.

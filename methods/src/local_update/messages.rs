@@ -15,7 +15,7 @@ message! {
             /// The shared model.
             x: Vector,
         },
-        /// For lines 4 to 7, with a client rate that is not the first one.
+        /// For lines 4 to 7, with a client step that is not the first one.
         TrainAt {
             /// The shared model.
             x: Vector,
@@ -148,7 +148,7 @@ wire! {
         pub constants: Option<(f64, f64)>,
         /// Of the decay, where there is one.
         pub plateau: Option<Plateau>,
-        /// Of a client rate that is learnt.
+        /// Of a client step that is learnt.
         pub spreads: Option<Spreads>,
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Accuracy;
 use crate::parts::Schedule;
 
-/// The client rate of LocalUpdate.
+/// The client step of LocalUpdate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClientRate {
     /// A number, "theory" or a schedule.

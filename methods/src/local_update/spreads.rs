@@ -1,4 +1,4 @@
-//! σ_c and σ_A of Theorem 17, bounded from above in rounds, for the largest client rate that keeps an accuracy.
+//! σ_c and σ_A of Theorem 17, bounded from above in rounds, for the largest client step that keeps an accuracy.
 //!
 //! ```text
 //! before       L = max Lᵢ, μ = min μᵢ;   σ_A ≤ L − μ;   γ = 0

@@ -71,7 +71,7 @@ impl Amount {
 /// What local training consists of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalSteps {
-    /// The stepsize.
+    /// The step size.
     pub step: f64,
     /// How much local training there is.
     pub steps: Amount,

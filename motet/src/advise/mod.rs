@@ -243,7 +243,7 @@ pub(crate) struct Held {
 impl Data {
     /// Reads files once.
     fn read(self) -> Result<Held, Error> {
-        let wrong = |source| Error::Problem { file: "motet advise".into(), source };
+        let wrong = |source| Error::data("motet advise", source);
         match self {
             Data::Given(data) => Ok(Held {
                 written: format!("{{ kind = \"given\", name = {} }}", draft::quoted(data.name())),
@@ -284,7 +284,7 @@ impl Held {
         let experiment = self.experiment(document.clone())?;
         let config = &experiment.problems[0].config;
         let problem = Problem::build(config, &document.folder, 1);
-        let problem = problem.map_err(|source| Error::Problem { file: document.file.clone(), source })?;
+        let problem = problem.map_err(|source| Error::data(document.file.clone(), source))?;
         Ok((experiment, problem))
     }
 }

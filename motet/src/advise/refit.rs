@@ -41,7 +41,7 @@ pub(super) fn refit(draft: &Draft, data: &Held, advice: &Advice, field: &Field, 
         let records = simulation.run(&mut InMemory::new())?;
         let config = &simulation.experiment().problems[0].config;
         let passport = Passport::of(config, &simulation.problems()[0].problem);
-        let passport = passport.map_err(|source| Error::Problem { file: "motet advise".into(), source })?;
+        let passport = passport.map_err(|source| Error::data("motet advise", source))?;
         let (Some(passport), Some(models)) = (passport, records.models.first()) else {
             return Err(Error::Unknown(format!("{} left no models", way.name)));
         };

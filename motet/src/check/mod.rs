@@ -116,6 +116,8 @@ pub struct Check {
     local_updates: Vec<LocalUpdates>,
     /// Names of claims that no made-up record contradicts.
     cannot_fail: Vec<String>,
+    /// What a reader should know before the run.
+    notes: Vec<String>,
     estimate: Total,
 }
 
@@ -143,8 +145,7 @@ impl Check {
         let budget_is_known: Vec<bool> = solves.iter().map(|of_one| of_one.are_all_made()).collect();
         let (experiment, pool) = (simulation.experiment(), simulation.pool());
         let manifest = simulation.manifest();
-        let claims = motet_report::claims::check(&experiment.claims.0, &manifest, &[]);
-        claims.map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })?;
+        simulation.check_claims()?;
         let mut methods = vec![];
         for (card, planned) in manifest.runs.iter().zip(simulation.runs()) {
             if card.seed == experiment.seeds[0] && simulation.is_result(planned) {
@@ -173,6 +174,7 @@ impl Check {
             acceleration: acceleration::accelerations(simulation),
             local_updates: local_updates::of(simulation.problems(), &experiment.methods),
             cannot_fail: cannot_fail(simulation),
+            notes: simulation.idle_settings(),
             estimate: Total {
                 runs: manifest.runs.len(),
                 memory_bytes: simulation.problems().iter().map(|b| b.problem.memory_bytes).sum(),
@@ -333,6 +335,7 @@ impl fmt::Display for Check {
             writeln!(f, "Claim \"{name}\" shows nothing: it holds for every made-up record that was tried, so it cannot fail")?;
         }
         self.methods.iter().try_for_each(|estimate| write!(f, "{estimate}"))?;
+        self.notes.iter().try_for_each(|note| writeln!(f, "Note: {note}"))?;
         let Total { runs, memory_bytes, seconds, .. } = self.estimate;
         writeln!(f, "Estimate: {runs} runs, {:.1} MB of data, {seconds:.1} s without probes", memory_bytes as f64 / 1e6)
     }

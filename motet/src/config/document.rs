@@ -2,9 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use motet_core::unreadable::{self, Unreadable};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::words::in_plain_words;
+use crate::catalogue::Catalogue;
 
 /// What is wrong with an experiment.
 #[derive(Debug, thiserror::Error)]
@@ -79,18 +83,48 @@ impl Document {
     }
 
     /// Changes one value, as `--set run.rounds=10` or `--set method[2].alpha=0.3` asks. Counts methods
-    /// from 1; a method without a number means all of them.
-    pub fn set(&mut self, assignment: &str) -> Result<(), ConfigError> {
+    /// from 1; a method without a number means all that have the parameter, which the catalogue knows.
+    pub fn set(&mut self, assignment: &str, catalogue: &Catalogue) -> Result<(), ConfigError> {
         let mut shown: String = assignment.chars().take(SHOWN).collect();
         if shown.len() < assignment.len() {
             shown.push('…');
         }
         let wrong = |message: &str| ConfigError::Value { file: "--set".into(), key: shown.clone(), message: message.to_owned() };
-        let (path, text) = assignment.split_once('=').ok_or_else(|| wrong("must be key=value, for example run.rounds=100"))?;
-        self.assign(path.trim(), &parse_value(text.trim())).map_err(|e| match e {
-            ConfigError::Value { message, .. } => wrong(&message),
-            other => other,
-        })
+        let (path, text) = assignment
+            .split_once('=')
+            .filter(|(path, _)| !path.trim().is_empty())
+            .ok_or_else(|| wrong("must be key=value, for example run.rounds=100"))?;
+        let value = parse_value(text.trim());
+        for place in self.places(path.trim(), catalogue).map_err(|message| wrong(&message))? {
+            self.assign(&place, &value).map_err(|e| match e {
+                ConfigError::Value { message, .. } => wrong(&message),
+                other => other,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// `method.alpha` is `method[1].alpha`, `method[3].alpha`, …: every method that has the parameter, or of which nothing is known.
+    fn places(&self, path: &str, catalogue: &Catalogue) -> Result<Vec<String>, String> {
+        let (Some(parameter), Some(Value::Array(methods))) = (path.strip_prefix("method."), self.root.get("method")) else {
+            return Ok(vec![path.to_owned()]);
+        };
+        let kinds: Vec<&str> = methods.iter().map(|method| method.get("kind").and_then(Value::as_str).unwrap_or_default()).collect();
+        let of_all = ["kind", "label", "tune"].contains(&parameter.split('.').next().unwrap_or_default());
+        let takes = |kind: &str| of_all || catalogue.card(kind).is_none() || catalogue.knows(kind, parameter);
+        let places: Vec<String> =
+            (1..).zip(&kinds).filter(|(_, kind)| takes(kind)).map(|(number, _)| format!("method[{number}].{parameter}")).collect();
+        if places.is_empty() && !kinds.is_empty() {
+            let known = kinds.iter().filter_map(|kind| catalogue.card(kind)).flat_map(|card| card.parameters.names());
+            let hint = closest(parameter, known).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            return Err(format!("no method here has `{parameter}` (they are {}){hint}", kinds.join(", ")));
+        }
+        Ok(places)
+    }
+
+    /// What the experiment is called where it does not say so itself: its file's name.
+    pub fn stem(&self) -> &str {
+        Path::new(&self.file).file_stem().and_then(|stem| stem.to_str()).unwrap_or("experiment")
     }
 
     /// Puts a value under a path such as `run.rounds`.
@@ -109,10 +143,9 @@ impl Document {
 
     /// Reads part of the tree as a type, naming the key of what does not fit.
     pub fn section<T: DeserializeOwned>(&self, key: &str, value: Value) -> Result<T, ConfigError> {
-        serde_path_to_error::deserialize(value).map_err(|e| {
-            let path = e.path().to_string();
-            let key = if path == "." { key.to_owned() } else { format!("{key}.{path}") };
-            self.wrong(&key, with_suggestion(&e.into_inner().to_string()))
+        unreadable::read(value).map_err(|Unreadable { path, message }| {
+            let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+            self.wrong(&format!("{key}{dot}{path}"), in_plain_words(&message))
         })
     }
 
@@ -169,18 +202,6 @@ pub(super) fn assign(tree: &mut Value, path: &str, value: &Value) -> Result<(), 
     }
 }
 
-/// Adds "did you mean" to serde's "unknown field `x`, expected one of …".
-pub(crate) fn with_suggestion(message: &str) -> String {
-    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match names.split_first() {
-        Some((unknown, known)) if message.starts_with("unknown") => match closest(unknown, known.iter().copied()) {
-            Some(name) => format!("{message}; did you mean `{name}`?"),
-            None => message.to_owned(),
-        },
-        _ => message.to_owned(),
-    }
-}
-
 /// The name nearest to a misspelt one, if any is near.
 pub(crate) fn closest<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let scored = known.map(|name| (strsim::damerau_levenshtein(unknown, name), name));
@@ -198,27 +219,33 @@ mod tests {
     #[test]
     fn values_are_set_by_path() {
         let mut d = document("[run]\nrounds = 1\n[[method]]\nkind = 'a'\n[[method]]\nkind = 'b'");
-        d.set("run.rounds=20").unwrap();
-        d.set("run.stop.gap=1e-9").unwrap();
-        d.set("method.alpha={ grid = [0.1, 1] }").unwrap();
-        d.set("method[2].kind=flix").unwrap();
-        d.set("seeds=[4, 5]").unwrap();
+        let catalogue = Catalogue::standard();
+        for assignment in ["run.rounds=20", "run.stop.gap=1e-9", "method.alpha={ grid = [0.1, 1] }", "method[2].kind=flix", "seeds=[4, 5]"]
+        {
+            d.set(assignment, &catalogue).unwrap();
+        }
         let expect = r#"{"run":{"rounds":20,"stop":{"gap":1e-9}},"method":[{"kind":"a","alpha":{"grid":[0.1,1]}},{"kind":"flix","alpha":{"grid":[0.1,1]}}],"seeds":[4,5]}"#;
         assert_eq!(serde_json::to_string(&d.root).unwrap(), expect);
-        assert!(d.set("run.rounds").unwrap_err().to_string().contains("key=value"));
-        assert!(d.set("method[3].kind=x").unwrap_err().to_string().contains("there are 2 methods"));
+        assert!(d.set("run.rounds", &catalogue).unwrap_err().to_string().contains("key=value"));
+        assert!(d.set("method[3].kind=x", &catalogue).unwrap_err().to_string().contains("there are 2 methods"));
+    }
+
+    #[test]
+    fn a_parameter_of_all_methods_is_set_where_it_is_known() {
+        let mut d = document("[[method]]\nkind = 'local'\n[[method]]\nkind = 'flix'\nalpha = 1\n[[method]]\nkind = 'fedavg'");
+        let catalogue = Catalogue::standard();
+        d.set("method.alpha=0.3", &catalogue).unwrap();
+        d.set("method.solve.to=1e-3", &catalogue).unwrap();
+        let expect =
+            r#"{"method":[{"kind":"local","solve":{"to":0.001}},{"kind":"flix","alpha":0.3,"solve":{"to":0.001}},{"kind":"fedavg"}]}"#;
+        assert_eq!(serde_json::to_string(&d.root).unwrap(), expect);
+        let nobody = d.set("method.alhpa=0.3", &catalogue).unwrap_err().to_string();
+        assert!(nobody.contains("no method here has `alhpa` (they are local, flix, fedavg); did you mean `alpha`?"), "{nobody}");
     }
 
     #[test]
     fn syntax_errors_name_the_line() {
         let e = Document::parse("e.toml", "a = 1\nb = = 2\n", PathBuf::new()).unwrap_err().to_string();
         assert!(e.starts_with("e.toml, line 2:"), "{e}");
-    }
-
-    #[test]
-    fn misspelt_keys_get_a_suggestion() {
-        let text = with_suggestion("unknown field `alhpa`, expected one of `alpha`, `step`");
-        assert!(text.ends_with("did you mean `alpha`?"), "{text}");
-        assert_eq!(closest("zzzzzz", ["alpha"].into_iter()), None);
     }
 }

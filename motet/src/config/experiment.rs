@@ -13,10 +13,12 @@ use super::document::{ConfigError, Document, closest};
 use super::durability::free_memory;
 use super::estimate::EstimateRules;
 use super::grid::{count, expand};
+use super::names;
 use super::pick::PickRule;
 use super::sections::{ReportSection, RunSection};
 use super::size::Size;
 use super::tune::TuneRule;
+use super::words::in_plain_words;
 use crate::catalogue::{Catalogue, Misread};
 use crate::error::Error;
 use crate::method::AnyMethod;
@@ -90,6 +92,22 @@ pub struct Tune {
 const SECTIONS: &[&str] =
     &["name", "about", "also", "entries", "deviations", "seeds", "problem", "run", "method", "report", "claims", "quick"];
 
+/// Keys of sections that people write at the top: `--set rounds=10`.
+const OF_RUN: &[&str] =
+    &["rounds", "probe", "stop", "quorum", "not_finite", "attempts", "reference", "models", "checkpoint", "store", "tune"];
+const OF_PROBLEM: &[&str] = &["source", "split", "holdout", "unseen", "model", "weights", "byzantine", "devices", "schema"];
+
+fn unknown_section(unknown: &str) -> String {
+    if unknown == "privacy" {
+        return "secure sums and differential privacy are planned and not built yet: leave this section out".into();
+    }
+    let hint = match [("run", OF_RUN), ("problem", OF_PROBLEM)].iter().find(|(_, keys)| keys.contains(&unknown)) {
+        Some((section, _)) => format!("; did you mean \"{section}.{unknown}\"?"),
+        None => closest(unknown, SECTIONS.iter().copied()).map_or(".".to_owned(), |name| format!("; did you mean \"{name}\"?")),
+    };
+    format!("unknown key{hint} There are: {}", SECTIONS.join(", "))
+}
+
 impl Experiment {
     /// Understands the text of an experiment file. Files that it names are looked for in the working folder and in the data
     /// folder.
@@ -111,6 +129,7 @@ impl Experiment {
     pub fn of(document: Document, catalogue: &Catalogue) -> Result<Self, Error> {
         let _known = catalogue.enter();
         let experiment = Self::understood(document, catalogue)?;
+        names::check(&experiment, catalogue)?;
         for claim in &experiment.claims.0 {
             motet_report::claims::parse(&claim.text).map_err(|source| Error::Claim { file: experiment.document.file.clone(), source })?;
         }
@@ -120,8 +139,7 @@ impl Experiment {
     fn understood(document: Document, catalogue: &Catalogue) -> Result<Self, ConfigError> {
         let root = &document.root;
         if let Some(unknown) = root.keys().find(|key| !SECTIONS.contains(&key.as_str())) {
-            let hint = closest(unknown, SECTIONS.iter().copied()).map_or(".".to_owned(), |name| format!("; did you mean \"{name}\"?"));
-            return Err(document.wrong(unknown, format!("unknown key{hint} There are: {}", SECTIONS.join(", "))));
+            return Err(document.wrong(unknown, unknown_section(unknown)));
         }
         let take = |key: &str| root.get(key).cloned();
         let needed = |key: &str| take(key).ok_or_else(|| document.wrong(key, "is missing"));
@@ -141,7 +159,7 @@ impl Experiment {
         let runs = affordable(&document, [&problem, &method], seeds.len())?;
         affordable_rows(&document, &run, runs)?;
         Ok(Self {
-            name: document.section("name", take("name").unwrap_or_else(|| json!("experiment")))?,
+            name: document.section("name", take("name").unwrap_or_else(|| json!(document.stem())))?,
             about: take("about").map(|v| document.section("about", v)).transpose()?,
             entries: take("entries").map_or(Ok(vec![]), |v| document.section("entries", v))?,
             deviations: take("deviations").map_or(Ok(vec![]), |v| document.section("deviations", v))?,
@@ -375,7 +393,7 @@ fn candidates(from: &From<'_>, key: &str, at: &str, choice: &super::grid::Choice
 /// What serde says of a method's table, with what would be right.
 fn with_advice(message: &str) -> String {
     if !message.starts_with("missing field `step`") {
-        return super::document::with_suggestion(message);
+        return in_plain_words(message);
     }
     "needs a step, the length of a client's steps: step = \"tune\" tries eight from 0.001 to 3 and takes the best; to choose a number yourself, take about 1/L for convex models (`motet check` prints L for flix and related methods), and for networks mostly something between 0.01 and 0.3"
         .to_owned()

@@ -32,7 +32,7 @@ impl Experiment {
             let Some(given) = variant.config.source.downcast::<Given>() else { continue };
             if given.name == data.name() {
                 let source = given.filled(data.clone());
-                let source = source.map_err(|source| Error::Problem { file: self.document.file.clone(), source })?;
+                let source = source.map_err(|source| Error::problem(&self.document, source))?;
                 variant.config.source = Source::new(source);
                 filled = true;
             } else if !asked.contains(&given.name) {

@@ -46,6 +46,9 @@ impl SavedModel {
     /// its only model, and then the name of another client is refused.
     pub fn open(path: &Path, client: Option<&str>) -> Result<Self, Error> {
         let file = if path.is_dir() { path.join(MODEL) } else { path.to_path_buf() };
+        if path.is_dir() && !file.exists() {
+            return Err(wrong(path, "there is no client's bundle in this folder; models of a run are files: RUN/models/*.safetensors"));
+        }
         let bytes = sound_bytes(&file)?;
         let models = ModelFile::new(&bytes).map_err(|e| wrong(&file, e))?;
         let passport = models.passport.as_ref().ok_or_else(|| {

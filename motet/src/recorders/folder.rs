@@ -55,9 +55,9 @@ impl Folder {
     /// in which an experiment is under way is refused in any case.
     pub fn create(folder: &Path, overwrite: bool, document: &Document) -> Result<Self, Error> {
         // A look before anything is made, and the one that counts when nobody else can begin here.
-        refuse(folder, overwrite)?;
+        Self::refuse(folder, overwrite)?;
         let lock = Lock::take(folder)?;
-        if let Err(taken) = refuse(folder, overwrite) {
+        if let Err(taken) = Self::refuse(folder, overwrite) {
             lock.withdraw();
             return Err(taken);
         }
@@ -72,6 +72,12 @@ impl Folder {
         let folder = Self::open(folder, resume, Lengths::default())?;
         folder.writer().experiment(&document.text)?;
         Ok(folder)
+    }
+
+    /// Refuses a folder that holds anything, unless it is an experiment's and its records may be overwritten.
+    pub fn refuse(folder: &Path, overwrite: bool) -> Result<(), Error> {
+        let ours = || folder.join(names::MANIFEST).exists() || is_begun(folder);
+        if occupied(folder) && !(overwrite && ours()) { Err(Error::Taken(folder.into())) } else { Ok(()) }
     }
 
     /// Was an experiment begun in a folder and not ended?
@@ -283,11 +289,6 @@ impl Recorder for Folder {
 /// Where a run is done while others are.
 fn aside(main: &Path, run: usize) -> PathBuf {
     main.join("resume").join(format!("aside-{run}"))
-}
-
-fn refuse(folder: &Path, overwrite: bool) -> Result<(), Error> {
-    let ours = || folder.join(names::MANIFEST).exists() || is_begun(folder);
-    if occupied(folder) && !(overwrite && ours()) { Err(Error::Taken(folder.into())) } else { Ok(()) }
 }
 
 /// Is there anything in a folder? Not if an experiment was killed before it had written its first file.

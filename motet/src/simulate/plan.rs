@@ -48,8 +48,7 @@ impl<'a> Plans<'a> {
         for (variant, config) in experiment.problems.iter().enumerate() {
             for &seed in &experiment.seeds {
                 if let Entry::Vacant(place) = index.entry((variant, config.config.draw_of(seed))) {
-                    let problem =
-                        build(&config.config, seed).map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?;
+                    let problem = build(&config.config, seed).map_err(|source| Error::problem(&experiment.document, source))?;
                     place.insert(plans.problems.len());
                     plans.problems.push(Built { memo: memo(&problem), problem, optima: RefCell::default() });
                 }
@@ -185,13 +184,18 @@ impl<'a> Plans<'a> {
     }
 }
 
-/// Does a method suit the clients of a problem? What it lists for each client must be there for the unseen too.
-fn suits(method: &dyn AnyMethod, problem: &Problem) -> Result<(), String> {
-    let clients = match &problem.population.roster() {
+/// How many clients train, unless they have no end.
+pub(super) fn clients(problem: &Problem) -> Option<u32> {
+    match &problem.population.roster() {
         Roster::Listed(ids) => Some(ids.len() as u32),
         Roster::Counted(n) => Some(*n),
         Roster::Unbounded => None,
-    };
+    }
+}
+
+/// Does a method suit the clients of a problem? What it lists for each client must be there for the unseen too.
+fn suits(method: &dyn AnyMethod, problem: &Problem) -> Result<(), String> {
+    let clients = clients(problem);
     method.suits(clients).map_err(|e| e.to_string())?;
     match clients.filter(|_| problem.unseen > 0) {
         Some(n) => method.suits(Some(n + problem.unseen)).map_err(|e| format!("{e} (counting {} unseen clients)", problem.unseen)),

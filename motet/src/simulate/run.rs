@@ -313,7 +313,7 @@ impl Simulate<'_> {
         if !self.of.experiment.run.models {
             return Ok((rows, None));
         }
-        let odd = |source| Error::Problem { file: self.of.experiment.document.file.clone(), source };
+        let odd = |source| Error::problem(&self.of.experiment.document, source);
         let passport = Passport::of(&self.of.experiment.problems[self.planned.variant].config, &built.problem).map_err(odd)?;
         let passport = passport.as_ref().map(Passport::text);
         Ok((rows, self.recorder.models(self.card, session.shared(ClientId(0)), passport)?))

@@ -107,7 +107,7 @@ impl CalledUpon {
         let missing = || Error::Unknown(format!("the experiment of client {} has no problem {problem}: is it another one?", self.client));
         let config = &experiment.problems.get(problem as usize).ok_or_else(missing)?.config;
         let made = Problem::build(config, &experiment.document.folder, seed);
-        let made = Arc::new(made.map_err(|source| Error::Problem { file: experiment.document.file.clone(), source })?);
+        let made = Arc::new(made.map_err(|source| Error::problem(&experiment.document, source))?);
         *built = Some(Built { place_in_grid: problem, seed, problem: Arc::clone(&made) });
         Ok(made)
     }

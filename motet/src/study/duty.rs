@@ -25,6 +25,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(12 * 3600);
 pub(super) struct Duty<'a> {
     /// One of those that were agreed to.
     pub(super) sheet: &'a RunSheet,
+    /// What the coordinator calls it.
+    pub(super) label: &'a str,
     /// So many at most.
     pub(super) rounds: u64,
     pub(super) problem: &'a Problem,
@@ -35,7 +37,7 @@ pub(super) struct Duty<'a> {
 impl Home {
     /// Works for one run until it is over.
     pub(super) fn work(&self, catalogue: &Catalogue, duty: &Duty<'_>, line: &mut Line, watch: &dyn JoinWatch) -> Result<(), Error> {
-        let &Duty { sheet, rounds, problem, client, consent } = duty;
+        let &Duty { sheet, label, rounds, problem, client, consent } = duty;
         let method = catalogue.read_method(&sheet.method, &sheet.parameters);
         let method =
             method.map_err(|e| self.odd(format!("the method {} of the study is not known here as it is written: {e:?}", sheet.method)))?;
@@ -59,11 +61,11 @@ impl Home {
             // A coordinator from an older copy was accepted: its tasks begin before those that were done.
             mark.newest = TaskNumber::default();
         }
-        let about = format!("run {} ({}, seed {})", sheet.run, sheet.method, sheet.seed);
+        let about = format!("run {} ({label}, seed {})", sheet.run, sheet.seed);
         let logged = Logged { work, log: self.sent()?, about, rounds };
         let nonce = u64::from_le_bytes(random().map_err(unkept)?);
         let mut agent = Agent::start(logged, sheet.digest(), mark, nonce, Limits::default()).map_err(unkept)?;
-        watch.say(&format!("run {}: {}, seed {}", sheet.run, sheet.method, sheet.seed));
+        watch.say(&format!("run {}: {label}, seed {}", sheet.run, sheet.seed));
         let mut looked: Option<Instant> = None;
         let ended = loop {
             if watch.stop() {

@@ -15,22 +15,21 @@ pub fn export(experiment: &Experiment, out: &Path) -> Result<PathBuf, Error> {
         let path = path.to_path_buf();
         move |source| Error::Write { path, source }
     };
-    let file = || experiment.document.file.clone();
     if experiment.problems.len() > 1 {
         let reason = "one problem is exported at a time, and this experiment has a grid of them".to_owned();
-        return Err(Error::Unsuited { file: file(), key: "problem".into(), reason });
+        return Err(Error::Unsuited { file: experiment.document.file.clone(), key: "problem".into(), reason });
+    }
+    let [folder, path] = ["clients", "study.toml"].map(|name| out.join(name));
+    if folder.exists() || path.exists() {
+        return Err(Error::Taken(out.into()));
     }
     let config = &experiment.problems[0].config;
     let exported = Exported::of(config, &Folders::beside(&experiment.document.folder), experiment.seeds[0]);
-    let Exported { schema, clients } = exported.map_err(|source| Error::Problem { file: file(), source })?;
-    let folder = out.join("clients");
-    if folder.exists() {
-        return Err(Error::Taken(out.into()));
-    }
+    let Exported { schema, clients } = exported.map_err(|source| Error::problem(&experiment.document, source))?;
     fs::create_dir_all(&folder).map_err(unwritten(&folder))?;
     for (name, text) in &clients {
-        let path = folder.join(format!("{name}.csv"));
-        motet_files::replace(&path, text.as_bytes()).map_err(unwritten(&path))?;
+        let table = folder.join(format!("{name}.csv"));
+        motet_files::replace(&table, text.as_bytes()).map_err(unwritten(&table))?;
     }
     let mut root = experiment.document.root.clone();
     let problem = root.entry("problem").or_insert_with(|| Value::Object(Map::new()));
@@ -42,7 +41,6 @@ pub fn export(experiment: &Experiment, out: &Path) -> Result<PathBuf, Error> {
         let schema = serde_json::to_value(&schema).map_err(|e| unwritten(out)(std::io::Error::other(format!("the schema: {e}"))))?;
         problem.insert("schema".into(), schema);
     }
-    let path = out.join("study.toml");
     let text = toml::to_string(&root).map_err(|e| unwritten(&path)(std::io::Error::other(e)))?;
     motet_files::replace(&path, text.as_bytes()).map_err(unwritten(&path))?;
     Ok(path)

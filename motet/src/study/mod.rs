@@ -11,6 +11,7 @@ mod duty;
 mod export;
 mod home;
 mod invitations;
+mod label;
 mod log;
 mod operator;
 mod options;

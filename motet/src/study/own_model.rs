@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use motet_core::Vector;
 use motet_link::RunSheet;
 use motet_problems::{Problem, ProblemConfig};
+use motet_records::slug;
 
 use super::home::Home;
 use super::participant::JoinWatch;
@@ -17,16 +18,16 @@ impl Home {
     /// Writes the participant's own model, and what its test rows say of it.
     pub(super) fn keep_model(
         &self,
-        sheet: &RunSheet,
+        (sheet, label): (&RunSheet, &str),
         problems: &[ProblemConfig],
         problem: &Problem,
         x: Vector,
         watch: &dyn JoinWatch,
     ) -> Result<(PathBuf, Option<JoinVerdict>), Error> {
-        let folder = self.folder.join("models").join(format!("{}-{}-seed-{}", sheet.run, sheet.method, sheet.seed));
+        let folder = self.folder.join("models").join(format!("{}-{}-seed-{}", sheet.run, slug(label), sheet.seed));
         let verdict = problem.shards.first().and_then(|shard| judged(shard, &x));
         if let Some(JoinVerdict { advice, metric, together, alone, why, .. }) = &verdict {
-            watch.say(&format!("{}: {advice:?}: {metric} {together:.4} with the study, {alone:.4} alone; {why}", sheet.method));
+            watch.say(&format!("{}: {advice:?}: {metric} {together:.4} with the study, {alone:.4} alone; {why}", label));
         }
         let config = problems.get(sheet.problem as usize);
         let passport = config.map(|config| Passport::of(config, problem)).transpose().map_err(|error| self.odd(error.to_string()))?;

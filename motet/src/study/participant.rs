@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use super::duty::Duty;
 use super::home::{CARD, Home};
+use super::label::label;
 use super::of_another_version;
 use super::options::IdentityFiles;
 use super::terms::Terms;
@@ -87,7 +88,7 @@ pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch)
     let problem = |problem: u32, seed: u64| {
         let config = problems.get(problem as usize).ok_or_else(|| Error::Unknown(format!("the study has no problem {problem}")))?;
         let built = Problem::participant(config, &data, seat, seed);
-        built.map_err(|source| Error::Problem { file: data.display().to_string(), source })
+        built.map_err(|source| Error::data(data.display().to_string(), source))
     };
     let rows = problem(0, seed)?.census.clients.iter().map(|client| client.train + client.validation + client.test).sum();
     let consent = Consent { scores: agent.card.scores, vectors: false };
@@ -104,7 +105,8 @@ pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch)
         let decided = papers.over || papers.run.is_some();
         for (over, model) in if decided { agent.left_over(papers.run_digest(), &sheet)? } else { vec![] } {
             if let Some((run, x)) = model {
-                joined.models.push(agent.keep_model(&run, &problems, &problem(run.problem, run.seed)?, x, watch)?);
+                let label = label(&sheet.experiment, &run);
+                joined.models.push(agent.keep_model((&run, &label), &problems, &problem(run.problem, run.seed)?, x, watch)?);
             }
             agent.forget(over)?;
         }
@@ -116,8 +118,8 @@ pub fn join(options: &JoinOptions, catalogue: &Catalogue, watch: &dyn JoinWatch)
             return Err(agent.left());
         }
         if let Some(run) = &run {
-            let duty =
-                Duty { sheet: run, rounds: rounds(&sheet), problem: &problem(run.problem, run.seed)?, client: papers.client, consent };
+            let (label, problem) = (label(&sheet.experiment, run), problem(run.problem, run.seed)?);
+            let duty = Duty { sheet: run, label: &label, rounds: rounds(&sheet), problem: &problem, client: papers.client, consent };
             agent.work(catalogue, &duty, &mut line, watch)?;
         }
         papers = agent.reach(watch, None, || line.papers(true))?;

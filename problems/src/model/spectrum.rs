@@ -1,7 +1,7 @@
 //! Extreme eigenvalues of a symmetric matrix that is known by its products.
 //!
 //! Lanczos iteration with full reorthogonalisation, and bisection on the tridiagonal matrix it makes.
-//! Every sum has a fixed order, so that stepsizes, and with them whole runs, have the same bits on every machine.
+//! Every sum has a fixed order, so that step sizes, and with them whole runs, have the same bits on every machine.
 
 use motet_core::{Seed, Vector};
 

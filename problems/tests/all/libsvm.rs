@@ -206,10 +206,13 @@ fn a_missing_file_says_where_it_was_looked_for() {
     let folders = Folders::new(here.path().into(), Some(data.path().into()));
     let error = config(r#"{"path": "nowhere"}"#).open(&folders).unwrap_err().to_string();
     let expect = format!(
-        "no file `nowhere` (plain, .gz, .bz2 or .xz); looked in `{}`, `{}`, `{}`",
+        "no file `nowhere` (plain, .gz, .bz2 or .xz); looked in `{}`, `{}`, `{}`. Set MOTET_DATA to the folder that has it, or bring it in with `motet data import`",
         here.path().display(),
         data.path().display(),
         data.path().join("sub").display()
     );
     assert_eq!(error, expect);
+    std::fs::write(data.path().join("sub/mushrooms.gz"), b"").unwrap();
+    let misspelt = config(r#"{"path": "mushroms"}"#).open(&folders).unwrap_err().to_string();
+    assert!(misspelt.contains("; did you mean `mushrooms`? Set MOTET_DATA"), "{misspelt}");
 }

@@ -19,7 +19,7 @@ pub struct Cnn {
     pub image: Option<[usize; 3]>,
     /// "image" (each to mean 0, deviation 1), "imagenet" or { mean, std } by channel (default: as they are).
     pub normalise: Option<Normalise>,
-    /// { crop, flip }: in training, images are cut at a random place and mirrored at random; when judged, the centre is taken.
+    /// { crop, flip }: in training, images are cut at a random place and mirrored at random; when judged, the centre is taken (default: whole images, never mirrored).
     pub augment: Option<Augment>,
     /// Channels of the two convolutions (default [32, 64]).
     pub channels: [usize; 2],
@@ -67,7 +67,7 @@ pub struct CnnDropout {
     pub image: Option<[usize; 3]>,
     /// "image" (each to mean 0, deviation 1), "imagenet" or { mean, std } by channel (default: as they are).
     pub normalise: Option<Normalise>,
-    /// { crop, flip }: in training, images are cut at a random place and mirrored at random; when judged, the centre is taken.
+    /// { crop, flip }: in training, images are cut at a random place and mirrored at random; when judged, the centre is taken (default: whole images, never mirrored).
     pub augment: Option<Augment>,
     /// "fast" (default): 3 x 3 and 5 x 5 convolutions with a fraction of the multiplications and errors of some 1e-6 of the largest
     /// number; "exact": by their definition, with errors of some 1e-7.

@@ -19,7 +19,7 @@ pub struct ResNet {
     pub image: Option<[usize; 3]>,
     /// "image" (each to mean 0, deviation 1), "imagenet" or { mean, std } by channel (default: as they are).
     pub normalise: Option<Normalise>,
-    /// { crop, flip }: in training, images are cut at a random place and mirrored at random; when judged, the centre is taken.
+    /// { crop, flip }: in training, images are cut at a random place and mirrored at random; when judged, the centre is taken (default: whole images, never mirrored).
     pub augment: Option<Augment>,
     /// "group" (default), or "batch" with running statistics that stay with the client.
     pub norm: Norm,

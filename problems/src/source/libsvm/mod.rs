@@ -34,7 +34,7 @@ pub struct Libsvm {
     /// How many classes there must be (default: as many as the file has).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<NonZeroU32>,
-    /// "auto" (whole numbers are classes), "numbers" (quantities), "author" (positive unless -1).
+    /// "auto" (default: whole numbers are classes), "numbers" (quantities), "author" (positive unless -1).
     #[serde(default)]
     pub labels: LabelMode,
 }
