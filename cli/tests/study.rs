@@ -359,7 +359,6 @@ fn one_who_leaves_a_study_with_a_deadline_is_waited_for_neither_in_this_run_nor_
     assert_eq!(served[..41], simulated[..41], "a deadline changes nothing while everyone is there");
     let said = fs::read_to_string(hall.path("said")).expect("it was written");
     assert!(said.contains(&format!("the run begins without {}", hall.names()[4])), "{said}");
-    assert!(said.contains("waiting for "), "{said}");
     coordinator.kill();
     agents.iter_mut().for_each(Process::kill);
 }
