@@ -166,7 +166,7 @@ fn what_an_own_kind_does_not_know_is_refused() {
     models.add::<Slope>().unwrap();
     let _here = models.enter();
     let refused = |text: &str| serde_json::from_str::<ModelConfig>(text).unwrap_err().to_string();
-    assert!(refused(r#"{"kind":"slope","times":1,"time":2}"#).starts_with("unknown field `time`, expected `times`"));
+    assert!(refused(r#"{"kind":"slope","times":1,"time":2}"#).starts_with("in `time`: unknown field `time`, expected `times`"));
     assert!(refused(r#"{"kind":"slope"}"#).starts_with("missing field `times`"));
     assert!(refused(r#"{"times":1}"#).starts_with("missing field `kind`"));
     assert!(refused(r#"{"kind":3}"#).contains("expected the name of a kind"));
