@@ -70,14 +70,14 @@ mod tests {
         let (mut until, mut idle, mut done) = (vec![0.0f64; groups], vec![0.0; groups], vec![]);
         let (mut now, mut last) = (0.0, 0.0);
         while done.len() < lengths.len() {
-            for group in 0..groups {
+            for (group, until) in until.iter_mut().enumerate() {
                 // What came to its end before rank 0 looked; what the group had besides has begun then.
-                while let Some(run) = dealing.at_work(group).filter(|_| until[group] <= now) {
+                while let Some(run) = dealing.at_work(group).filter(|_| *until <= now) {
                     dealing.came(group);
                     done.push(run);
                     if let Some(next) = dealing.at_work(group) {
-                        last = f64::max(last, until[group]);
-                        until[group] += lengths[next];
+                        last = f64::max(last, *until);
+                        *until += lengths[next];
                     }
                 }
             }
