@@ -2,7 +2,7 @@
 
 use motet_records::{Manifest, ProblemCard, RunCard};
 use motet_report::claims::Undecided;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::experiment::{Experiment, MethodEntry};
 
@@ -30,7 +30,7 @@ impl Experiment {
                     let again = entry.pick.is_some_and(|rule| rule.retrain).then(|| {
                         let alpha =
                             card.params.iter().filter(|(name, _)| *name == "alpha").map(|(name, value)| (name.clone(), value.clone()));
-                        RunCard { run: runs.len() + 1, label: format!("{} retrained", card.label), chosen: alpha.collect(), ..card.clone() }
+                        RunCard { run: runs.len() + 1, label: retrained(&card.label), chosen: alpha.collect(), ..card.clone() }
                     });
                     runs.push(card);
                     runs.extend(again);
@@ -52,15 +52,17 @@ impl Experiment {
         let mut undecided = Undecided::default();
         for (variant, entry) in self.problems.iter().flat_map(|variant| self.methods.iter().map(move |entry| (variant, entry))) {
             let label = labelled(entry, &variant.label);
-            let tried = entry.tune.as_ref().map_or(&[][..], |tune| &tune.candidates);
-            for path in tried.first().into_iter().flat_map(|(values, _)| values.keys()) {
-                undecided.may_be(&label, path, tried.iter().filter_map(|(values, _)| values.get(path).and_then(Value::as_f64)).collect());
+            let candidates = entry.tune.iter().flat_map(|tune| &tune.candidates);
+            let tried: Vec<&Map<String, Value>> = candidates.map(|(values, _)| values).collect();
+            for path in tried.first().into_iter().flat_map(|values| values.keys()) {
+                undecided.may_be(&label, path, tried.iter().filter_map(|values| values.get(path).and_then(Value::as_f64)).collect());
             }
             for (path, _) in entry.estimates.values(&entry.method.params()) {
                 undecided.may_be(&label, &path, vec![]);
             }
             if entry.budget.is_some() || entry.pick.is_some() {
                 undecided.may_be(&label, "alpha", vec![]);
+                undecided.may_be(&retrained(&label), "alpha", vec![]);
             }
         }
         undecided
@@ -70,4 +72,9 @@ impl Experiment {
 fn labelled(entry: &MethodEntry, problem: &str) -> String {
     let space = if problem.is_empty() { "" } else { " " };
     format!("{}{space}{problem}", entry.label)
+}
+
+/// The run that begins anew with the shares that clients picked.
+fn retrained(label: &str) -> String {
+    format!("{label} retrained")
 }
