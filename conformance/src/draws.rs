@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use motet_core::{ClientId, Fleet, Outcome, Plan, Rhythm, Seed, Study, Vector};
-
-use motet_runtime::Lossy;
+use motet_core::{ClientId, Fleet, Fraction, Outcome, Plan, Rhythm, Seed, Study, Vector};
+use motet_runtime::{Deployed, Devices};
 
 use crate::trial::Trial;
 
@@ -52,11 +51,13 @@ pub fn is_right_on_average<A: Study>(drawing: impl Fn(&str) -> Result<A, String>
 /// A draw of both clients, each of whom is silent with probability 1/2: given that somebody answers, one, the other and both are equally
 /// probable, and on average the shared model must be what it is when both answer. With one client there is nobody to stand for another.
 fn stands_for_the_silent<A: Study>(how: &str, method: &Arc<A>, trial: &Trial) -> Result<(), String> {
+    let devices = Devices { available: Fraction::new(0.5).expect("a half is a fraction"), ..Devices::default() };
     for seed in (1..=SEEDS).map(Seed) {
         let mut ends: Vec<f64> = vec![];
         for dice in (1..=60).map(Seed) {
-            // Where nobody answers there is no round.
-            let Ok(x) = after(method, trial, seed, &mut Lossy::new(trial.inline(method, seed), 0.5, dice)) else { continue };
+            // Everyone is there before the first round. Where nobody answers there is no round.
+            let mut fleet = Deployed::new(trial.inline(method, seed), Some(devices), dice);
+            let Ok(x) = after(method, trial, seed, &mut fleet) else { continue };
             if x != START && !ends.contains(&x) {
                 ends.push(x);
             }

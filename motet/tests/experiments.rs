@@ -133,6 +133,18 @@ fn ends<T>(all: &mut Vec<T>, name: impl Fn(&T) -> String) {
 }
 
 #[test]
+fn few_seeds_are_a_deviation_that_is_stated() {
+    let paper = |name: &str| !["scale/", "sanity/", "practice/"].iter().any(|folder| name.starts_with(folder));
+    for bundled in EXPERIMENTS.iter().filter(|bundled| paper(bundled.name)) {
+        // The file itself, since not every build has all that the sources need.
+        let file: toml::Table = bundled.text.parse().unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
+        let list = |key: &str| file.get(key).and_then(toml::Value::as_array).cloned().unwrap_or_default();
+        let said = list("deviations").iter().any(|text| text.as_str().is_some_and(|text| text.to_lowercase().contains("seed")));
+        assert!(said || list("seeds").len() >= 5, "{}: fewer than five seeds, and no deviation says so", bundled.name);
+    }
+}
+
+#[test]
 fn figures_that_show_the_same_runs_have_names_of_their_own() {
     let found = motet::bundled::Bundled::find("flix/fig9-mushrooms").unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(found.iter().map(|b| b.name).collect::<Vec<_>>(), ["flix/fig8-mushrooms"]);

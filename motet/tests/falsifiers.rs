@@ -21,9 +21,10 @@ fn every_claim_of_every_bundled_experiment_has_a_falsifier() {
                 Err(error) if LESS && error.to_string().contains("this motet was built without the feature `") => continue,
                 Err(error) => panic!("{error}"),
             };
-            let (outline, size) = (experiment.outline(), if quick { "quick" } else { "paper" });
+            let (outline, undecided) = (experiment.outline(), experiment.undecided());
+            let size = if quick { "quick" } else { "paper" };
             for claim in &experiment.claims.0 {
-                let found = falsify(claim, &outline, experiment.run.rounds).unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
+                let found = falsify(claim, &outline, &undecided, experiment.run.rounds).unwrap_or_else(|e| panic!("{}: {e}", bundled.name));
                 count += 1;
                 match (&found.holds, &found.bend, &found.fails) {
                     (Some(_), Some(bend), Some(fails)) if quick => {

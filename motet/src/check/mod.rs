@@ -212,9 +212,9 @@ const FEW_RUNS: usize = 100;
 /// The claims for which no falsifier is found.
 fn cannot_fail(simulation: &Simulation) -> Vec<String> {
     let (experiment, outline) = (simulation.experiment(), simulation.experiment().outline());
-    let mut names = vec![];
+    let (undecided, mut names) = (experiment.undecided(), vec![]);
     for claim in experiment.claims.0.iter().filter(|_| outline.runs.len() <= FEW_RUNS) {
-        let found = motet_report::claims::falsify(claim, &outline, experiment.run.rounds);
+        let found = motet_report::claims::falsify(claim, &outline, &undecided, experiment.run.rounds);
         // What the outline does not know (n and d of a problem) is no fault of the claim.
         if found.is_ok_and(|found| found.holds.is_some() && found.fails.is_none()) {
             names.push(claim.name.clone());

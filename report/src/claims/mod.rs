@@ -44,7 +44,7 @@ mod verdict;
 
 pub use ast::Claim;
 pub use error::{ClaimError, Problem};
-pub use falsify::{Falsifier, falsify};
+pub use falsify::{Falsifier, Undecided, falsify};
 pub use parser::parse;
 pub use table::{Claims, Grade, NamedClaim, SeedRule, SeedRuleError};
 pub use verdict::{check, judge};

@@ -1,6 +1,6 @@
 //! What people are told when a claim is wrong.
 
-use motet_report::claims::{ClaimError, NamedClaim, check, falsify, judge, parse};
+use motet_report::claims::{ClaimError, NamedClaim, Undecided, check, falsify, judge, parse};
 use proptest::prelude::*;
 
 use crate::made::flix_and_scafflix;
@@ -42,7 +42,7 @@ fn what_nobody_can_look_at_is_refused_and_not_begun() {
         }
         assert!(said(judge(&claims, &made.0).map(|_| ())).contains("more comparisons than can be made"), "{text}");
     }
-    let falsified = falsify(&named(&lists)[0], &made.0.manifest, 1000).unwrap_err().to_string();
+    let falsified = falsify(&named(&lists)[0], &made.0.manifest, &Undecided::default(), 1000).unwrap_err().to_string();
     assert!(falsified.contains("more comparisons than can be made"), "{falsified}");
 }
 

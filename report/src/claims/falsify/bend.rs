@@ -11,16 +11,18 @@ use super::super::book::{Book, Run, Value};
 use super::super::error::Fault;
 use super::super::eval::{Eval, View};
 use super::super::truth::show;
-use super::synthetic::{measures, rounds_named};
+use super::synthetic::{measures, possible, rounds_named};
+use super::undecided::{Undecided, nearest};
 
 /// Something that can be multiplied.
-pub(super) struct Bend {
+pub(super) struct Bend<'u> {
     /// Where the measure stands in the claim.
     span: std::ops::Range<usize>,
     what: Target,
     /// The runs with these labels.
     labels: BTreeSet<String>,
     part: Part,
+    undecided: &'u Undecided,
 }
 
 #[derive(Clone)]
@@ -54,22 +56,28 @@ pub(super) struct Before {
 }
 
 /// Everything that can be bent: whole curves of all runs that a measure selects, of single ones, then parts of curves.
-pub(super) fn bends(claim: &Claim, records: &Records) -> Result<Vec<Bend>, Fault> {
+pub(super) fn bends<'u>(claim: &Claim, records: &Records, undecided: &'u Undecided) -> Result<Vec<Bend<'u>>, Fault> {
     let book = Book::done(records);
     let end = records.rows.iter().map(|row| row.round).max().unwrap_or(0);
     let named = rounds_named(claim, end);
     let between = named.iter().zip(named.iter().skip(1)).map(|(first, next)| Part::Between(*first, *next));
     let parts = named.iter().flat_map(|round| [Part::From(*round), Part::Until(*round)]).chain(between);
     let parts: Vec<Part> = parts.chain([Part::From(end / 2), Part::Until(end / 2), Part::Alternate]).collect();
-    let mut all: Vec<(usize, Bend)> = vec![];
+    let mut all: Vec<(usize, Bend<'u>)> = vec![];
     for (node, measure) in measures(claim) {
         let Some(what) = Target::of(&measure.what, &book)? else { continue };
         let runs = Eval::new(&claim.text, &book, &[], View::Plan).runs(&measure.selector).unwrap_or_default();
-        let labels: BTreeSet<String> = runs.iter().map(|run| run.card.label.clone()).collect();
+        let mut labels: BTreeSet<String> = runs.iter().map(|run| run.card.label.clone()).collect();
+        if let Target::Parameter(key) | Target::Chosen(key) = &what {
+            labels.retain(|label| undecided.of(label, key).is_some());
+        }
+        if labels.is_empty() {
+            continue;
+        }
         let alone = labels.iter().filter(|_| labels.len() > 1).map(|label| BTreeSet::from([label.clone()]));
         // All together first: one bend may do for the whole grid.
         for (at, labels) in std::iter::once(labels.clone()).chain(alone).enumerate() {
-            let bend = |part| Bend { span: node.span.clone(), what: what.clone(), labels: labels.clone(), part };
+            let bend = |part| Bend { span: node.span.clone(), what: what.clone(), labels: labels.clone(), part, undecided };
             all.push((at, bend(Part::Whole)));
             if matches!(what, Target::Metrics(_)) {
                 all.extend(parts.iter().map(|part| (1_000_000 + at, bend(*part))));
@@ -106,7 +114,8 @@ impl Grid {
         let mut tilted = records.clone();
         for row in &mut tilted.rows {
             let factor = f64::from(1 + self.ranks.get(row.run).copied().unwrap_or(0)).powi(power);
-            row.metrics.values_mut().chain(row.totals.values_mut()).for_each(|value| *value *= factor);
+            row.metrics.iter_mut().for_each(|(name, value)| *value = possible(name, *value * factor));
+            row.totals.values_mut().for_each(|value| *value *= factor);
         }
         tilted
     }
@@ -140,7 +149,7 @@ impl Target {
     }
 }
 
-impl Bend {
+impl Bend<'_> {
     pub(super) fn is_partial(&self) -> bool {
         self.part != Part::Whole
     }
@@ -162,14 +171,17 @@ impl Bend {
             Target::Clients(metric, who) => {
                 for (at, row) in clients.iter_mut().enumerate().filter(|(_, row)| meant.contains(&row.run) && who.contains(&row.client)) {
                     before.clients.push((at, row.clone()));
-                    row.metrics.get_mut(metric).into_iter().for_each(|value| *value *= factor);
+                    row.metrics.get_mut(metric).into_iter().for_each(|value| *value = possible(metric, *value * factor));
                 }
             }
             Target::Parameter(key) | Target::Chosen(key) => {
                 for (at, card) in manifest.runs.iter_mut().enumerate().filter(|(_, card)| meant.contains(&card.run)) {
                     before.cards.push((at, card.clone()));
-                    let table = if matches!(self.what, Target::Chosen(_)) { &mut card.chosen } else { &mut card.params };
-                    bend_parameter(table, key, factor);
+                    let Some((path, values)) = self.undecided.of(&card.label, key) else { continue };
+                    // A stand-in of zero says that nothing is known.
+                    let bend = |number: f64| nearest(path, if number == 0.0 { factor } else { number * factor }, values);
+                    // What trials chose stands in both.
+                    [&mut card.chosen, &mut card.params].into_iter().for_each(|table| change(table, path, &bend));
                 }
             }
         }
@@ -187,7 +199,13 @@ impl Bend {
             Part::Between(first, next) => format!(", from round {first} to before {next}"),
             Part::Alternate => ", in every second row".into(),
         };
-        format!("`{}` of {of} times {}{part}", &claim.text[self.span.clone()], show(factor))
+        let listed =
+            |key: &str| self.labels.iter().any(|label| self.undecided.of(label, key).is_some_and(|(_, values)| !values.is_empty()));
+        let near = match &self.what {
+            Target::Parameter(key) | Target::Chosen(key) if listed(key) => ", or what comes closest among the values tried",
+            _ => "",
+        };
+        format!("`{}` of {of} times {}{near}{part}", &claim.text[self.span.clone()], show(factor))
     }
 }
 
@@ -215,7 +233,7 @@ fn bend_metric(row: &mut Row, name: &str, factor: f64) {
     let times = |count: u64| (count as f64 * factor).clamp(0.0, 1e18) as u64;
     let both = |of: UpDown, up: bool| if up { UpDown { up: times(of.up), ..of } } else { UpDown { down: times(of.down), ..of } };
     if let Some(value) = row.metrics.get_mut(name) {
-        *value *= factor;
+        *value = possible(name, *value * factor);
     }
     match name {
         "bits.up" | "bits.down" => row.bits = both(row.bits, name == "bits.up"),
@@ -226,15 +244,15 @@ fn bend_metric(row: &mut Row, name: &str, factor: f64) {
     }
 }
 
-/// `compressor.k`: a number at a dotted place.
-fn bend_parameter(table: &mut Map<String, Json>, key: &str, factor: f64) {
-    if let Some(number) = table.get_mut(key).filter(|value| value.is_number()) {
-        *number = number.as_f64().map_or(Json::Null, |n| (n * factor).into());
+/// `compressor.k`: changes a number at a dotted place, or under that very name.
+fn change(table: &mut Map<String, Json>, path: &str, to: &dyn Fn(f64) -> f64) {
+    if let Some(number) = table.get_mut(path).filter(|value| value.is_number()) {
+        *number = number.as_f64().map_or(Json::Null, |n| to(n).into());
         return;
     }
-    if let Some((first, rest)) = key.split_once('.')
+    if let Some((first, rest)) = path.split_once('.')
         && let Some(Json::Object(inner)) = table.get_mut(first)
     {
-        bend_parameter(inner, rest, factor);
+        change(inner, rest, to);
     }
 }

@@ -3,15 +3,18 @@
 //! A claim that no record can contradict shows nothing. So a record is made by rule from the claim's own tree: every run that it
 //! selects gets smooth curves for everything that it measures. Bends (one measure of some runs, times a factor) are tried one
 //! after the other until the claim holds; then single bends are tried until it fails. A claim for which none is found is one that cannot
-//! fail, such as "the largest of these is at least as large as this one of them".
+//! fail, such as "the largest of these is at least as large as this one of them". Made-up and bent records are records that could be:
+//! accuracies and weights end at 0 and 1, what trials choose is one of the values that they try, and what was given stays.
 
 mod bend;
 mod synthetic;
+mod undecided;
 
 use motet_records::{Manifest, Records, Verdict};
 
 use self::bend::{Bend, bends, grids};
 use self::synthetic::made_up;
+pub use self::undecided::Undecided;
 use super::ast::{Claim, Kind, Node};
 use super::book::{Allowance, Book};
 use super::error::{ClaimError, Fault, Problem};
@@ -44,12 +47,14 @@ const DISPROVED: [&str; 2] = ["is false", "never reached"];
 /// Steps on the way to a record on which the claim holds.
 const STEPS: usize = 60;
 
-/// Looks for a record on which the claim holds and for a change to it that makes it fail. `rounds` is how long the planned runs are.
-pub fn falsify(named: &NamedClaim, manifest: &Manifest, rounds: u64) -> Result<Falsifier, ClaimError> {
+/// Looks for a record on which the claim holds and for a change to it that makes it fail. `rounds` is how long the planned runs are;
+/// settings of theirs change only where they are not decided yet.
+pub fn falsify(named: &NamedClaim, manifest: &Manifest, undecided: &Undecided, rounds: u64) -> Result<Falsifier, ClaimError> {
     let within = |fault: Fault| fault.within(Some(&named.name), &named.text);
     let claim = read(&named.text).map_err(within)?;
     let mut records = made_up(&claim, manifest, rounds).map_err(within)?;
-    let mut search = Search { left: Allowance::of_a_search(), claim: &claim, named, bends: bends(&claim, &records).map_err(within)? };
+    let mut search =
+        Search { left: Allowance::of_a_search(), claim: &claim, named, bends: bends(&claim, &records, undecided).map_err(within)? };
     search.tilt(&mut records).map_err(within)?;
     let holds = search.agree(&mut records).map_err(within)?;
     let (mut bend, mut fails) = (None, None);
@@ -69,7 +74,7 @@ struct Search<'c> {
     claim: &'c Claim,
     named: &'c NamedClaim,
     /// Everything that can be bent, whole curves first.
-    bends: Vec<Bend>,
+    bends: Vec<Bend<'c>>,
 }
 
 impl Search<'_> {

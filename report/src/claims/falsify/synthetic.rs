@@ -132,7 +132,12 @@ fn value(metric: &str, part: f64, place: usize) -> f64 {
     let apart = 1.0 + 0.01 * place as f64;
     match metric {
         _ if !is_quality(metric) => 0.7 * apart,
-        _ if larger_is_better(metric) => (0.3 + 0.5 * part) * apart,
+        _ if larger_is_better(metric) => possible(metric, (0.3 + 0.5 * part) * apart),
         _ => 0.5 * 10f64.powf(-2.0 * part) * apart,
     }
+}
+
+/// The value that comes closest to this among those that the metric can have: accuracies and weights are between 0 and 1.
+pub(super) fn possible(metric: &str, value: f64) -> f64 {
+    if larger_is_better(metric) || metric.starts_with("weight.") { value.clamp(0.0, 1.0) } else { value }
 }
