@@ -73,8 +73,8 @@ mod settings;
 pub mod uplink;
 mod walk;
 
-pub(crate) use kind::{LEAVES, READS};
 pub use kind::{Kind, Personal};
+pub(crate) use kind::{LEAVES, READS};
 pub use messages::{Ask, Client, Reply, Server};
 pub use online::Met;
 pub use participants::{Participants, Variant};
