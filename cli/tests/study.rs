@@ -3,6 +3,7 @@
 mod stage;
 
 use std::fs;
+use std::io::Read;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -290,7 +291,7 @@ fn what_does_not_fit_is_said_before_anything_is_sent() {
 #[test]
 fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_later() {
     let hall = Hall::new(&STUDY.replace("rounds    = 25", "rounds    = 4000"));
-    let coordinator = hall.serving("served", false).spawn().expect("motet starts");
+    let mut coordinator = Process(hall.serving("served", false).spawn().expect("motet starts"));
     hall.invited("served");
     let certificate = || fs::read(hall.path("served/serve/cert.pem")).expect("it was made");
     let first = certificate();
@@ -299,9 +300,9 @@ fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_late
     wait_until(|| status().contains("round 5"));
     assert_eq!(status().matches("enrolled").count(), CLIENTS);
     succeeded(&hall.motet(&["study", "stop", "served"]));
-    let stopped = coordinator.wait_with_output().expect("it can be waited for");
-    let said = String::from_utf8_lossy(&stopped.stderr);
-    assert_eq!(stopped.status.code(), Some(1), "{said}");
+    let mut said = String::new();
+    coordinator.0.stderr.take().expect("it is piped").read_to_string(&mut said).expect("it is text");
+    assert_eq!(coordinator.0.wait().expect("it can be waited for").code(), Some(1), "{said}");
     assert!(said.contains("go on with: motet serve tables/study.toml --out served --resume"), "{said}");
     let nobody = hall.motet(&["study", "stop", "served"]);
     assert_eq!(nobody.status.code(), Some(1));
@@ -312,8 +313,8 @@ fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_late
     }
     succeeded(&hall.motet(&["study", "revoke", "served", name]));
     let _coordinator = hall.serve("served", true);
-    let refused = agents[1].0.wait().expect("it can be waited for");
-    assert_eq!(refused.code(), Some(2), "the agent is told and ends");
+    let told = agents[1].0.wait().expect("it can be waited for");
+    assert_eq!(told.code(), Some(2), "the agent is told and ends");
     assert!(status().contains(&format!("revoked   {name}")), "{}", status());
     refused(&hall.motet(&["study", "invite", "served", name]), "was revoked");
     assert_eq!(certificate(), first, "the name that the coordinator had is not forgotten");
