@@ -3,6 +3,7 @@
 mod stage;
 
 use std::fs;
+use std::io::Read;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -293,7 +294,7 @@ fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_late
     let fedavg = &STUDY[STUDY.find("[[method]]\nkind = \"fedavg\"").expect("it is there")..];
     let scafflix = &STUDY[..STUDY.find("[[method]]\nkind       = \"diana\"").expect("it is there")];
     let hall = Hall::new(&format!("{scafflix}{fedavg}").replace("rounds    = 25", "rounds    = 600"));
-    let coordinator = hall.serving("served", false).spawn().expect("motet starts");
+    let mut coordinator = Process(hall.serving("served", false).spawn().expect("motet starts"));
     hall.invited("served");
     let certificate = || fs::read(hall.path("served/serve/cert.pem")).expect("it was made");
     let first = certificate();
@@ -307,9 +308,9 @@ fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_late
     let member = &json(&["study", "status", "served"])["members"][0];
     assert_eq!((member["name"].is_string(), &member["enrolled"], &member["revoked"]), (true, &true.into(), &false.into()));
     assert_eq!(json(&["study", "stop", "served"])["ordered"], "stop");
-    let stopped = coordinator.wait_with_output().expect("it can be waited for");
-    let said = String::from_utf8_lossy(&stopped.stderr);
-    assert_eq!(stopped.status.code(), Some(1), "{said}");
+    let mut said = String::new();
+    coordinator.0.stderr.take().expect("it is piped").read_to_string(&mut said).expect("it is text");
+    assert_eq!(coordinator.0.wait().expect("it can be waited for").code(), Some(1), "{said}");
     assert!(said.contains("go on with: motet serve tables/study.toml --out served --resume"), "{said}");
     let nobody = hall.motet(&["study", "stop", "served"]);
     assert_eq!(nobody.status.code(), Some(1));
@@ -320,8 +321,8 @@ fn an_operator_sees_who_is_there_refuses_one_and_stops_a_study_that_goes_on_late
     }
     assert_eq!(json(&["study", "revoke", "served", name])["name"], name.as_str());
     let mut coordinator = hall.serve("served", true);
-    let refused = agents[1].0.wait().expect("it can be waited for");
-    assert_eq!(refused.code(), Some(2), "the agent is told and ends");
+    let told = agents[1].0.wait().expect("it can be waited for");
+    assert_eq!(told.code(), Some(2), "the agent is told and ends");
     assert!(status().contains(&format!("revoked   {name}")), "{}", status());
     refused(&hall.motet(&["study", "invite", "served", name]), "was revoked");
     assert_eq!(certificate(), first, "the name that the coordinator had is not forgotten");
