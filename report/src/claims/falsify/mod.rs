@@ -171,7 +171,8 @@ impl Search<'_> {
             let wrong = look.comparisons.iter().flatten().filter(|judged| judged.truth != Truth::Yes);
             ratios.extend(wrong.map(|judged| (judged.bound / judged.value).abs()).take(4));
         }
-        ratios.retain(|ratio| (1e-40..=1e40).contains(ratio));
+        // Far down there are bounds of distances; far up there is the noise of rounding, which says nothing when it is made large.
+        ratios.retain(|ratio| (1e-40..=1e9).contains(ratio));
         ratios.truncate(4);
         Ok((total, ratios))
     }
