@@ -55,6 +55,15 @@ pub(super) struct Before {
     cards: Vec<(usize, RunCard)>,
 }
 
+/// A share of the model that nobody decided yet begins in the middle: from 1, its stand-in, it could only fall.
+pub(super) fn begin(records: &mut Records, undecided: &Undecided) {
+    for card in &mut records.manifest.runs {
+        if let Some((path @ "alpha", [])) = undecided.of(&card.label, "alpha") {
+            [&mut card.chosen, &mut card.params].into_iter().for_each(|table| change(table, path, &|_| 0.5));
+        }
+    }
+}
+
 /// Everything that can be bent: whole curves of all runs that a measure selects, of single ones, then parts of curves.
 pub(super) fn bends<'u>(claim: &Claim, records: &Records, undecided: &'u Undecided) -> Result<Vec<Bend<'u>>, Fault> {
     let book = Book::done(records);

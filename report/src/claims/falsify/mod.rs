@@ -12,7 +12,7 @@ mod undecided;
 
 use motet_records::{Manifest, Records, Verdict};
 
-use self::bend::{Bend, bends, grids};
+use self::bend::{Bend, begin, bends, grids};
 use self::synthetic::made_up;
 pub use self::undecided::Undecided;
 use super::ast::{Claim, Kind, Node};
@@ -53,6 +53,7 @@ pub fn falsify(named: &NamedClaim, manifest: &Manifest, undecided: &Undecided, r
     let within = |fault: Fault| fault.within(Some(&named.name), &named.text);
     let claim = read(&named.text).map_err(within)?;
     let mut records = made_up(&claim, manifest, rounds).map_err(within)?;
+    begin(&mut records, undecided);
     let mut search =
         Search { left: Allowance::of_a_search(), claim: &claim, named, bends: bends(&claim, &records, undecided).map_err(within)? };
     search.tilt(&mut records).map_err(within)?;
@@ -170,7 +171,8 @@ impl Search<'_> {
             let wrong = look.comparisons.iter().flatten().filter(|judged| judged.truth != Truth::Yes);
             ratios.extend(wrong.map(|judged| (judged.bound / judged.value).abs()).take(4));
         }
-        ratios.retain(|ratio| (1e-9..=1e9).contains(ratio));
+        // Far down there are bounds of distances; far up there is the noise of rounding, which says nothing when it is made large.
+        ratios.retain(|ratio| (1e-40..=1e9).contains(ratio));
         ratios.truncate(4);
         Ok((total, ratios))
     }
