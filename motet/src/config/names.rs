@@ -12,8 +12,9 @@ const COSTS: [&str; 3] = ["bits_up", "gradients", "iterations"];
 /// Measured for all clients together.
 const COMMON: [&str; 4] = ["gap", "distance", "grad_norm2", "x"];
 
-/// Measured for each client, on examples to train with, to choose with and to test with.
-const SCORES: [&str; 10] = ["loss", "excess", "accuracy", "balanced_accuracy", "brier", "auc", "top_5", "recall_at_5", "rmse", "mae"];
+/// Measured for each client, on examples to train with, to choose with and to test with; and the share that a client picks.
+const SCORES: [&str; 11] =
+    ["alpha", "loss", "excess", "accuracy", "balanced_accuracy", "brier", "auc", "top_5", "recall_at_5", "rmse", "mae"];
 
 /// What methods note of their rounds.
 const NOTES: [&str; 11] = ["cohort_loss", "eta", "gamma", "guard", "noise", "p", "q_norm", "share", "sigma_a", "sigma_c", "slow"];
