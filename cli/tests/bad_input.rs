@@ -360,7 +360,6 @@ fn pipes_and_devices_are_named_and_not_waited_for() {
         return;
     }
     stage.write("rows.csv", "1,2,3\n");
-    stage.write("small.toml", SMALL);
     for args in [
         &["run", "pipe.csv"][..],
         &["check", "pipe.csv"],
@@ -368,7 +367,6 @@ fn pipes_and_devices_are_named_and_not_waited_for() {
         &["predict", "pipe.csv", "rows.csv"],
         &["run", "--resume", "pipe.csv"],
         &["join", "pipe.csv"],
-        &["serve", "small.toml", "--invite", "a", "--out", "served", "--cert", "pipe.csv", "--key", "pipe.csv", "--ca", "pipe.csv"],
     ] {
         contains_all(&refused(&stage, args), &["pipe.csv"]);
     }

@@ -286,6 +286,11 @@ fn what_does_not_fit_is_said_before_anything_is_sent() {
     refused(&hall.motet(&["serve", "tables/study.toml", "--invite", "../a", "--out", "x"]), "a name has");
     refused(&hall.motet(&["serve", "tables/study.toml", "--out", "x"]), "--invite NAME,NAME");
     assert!(!hall.path("x").exists());
+    if Command::new("mkfifo").arg(hall.path("pipe")).status().is_ok_and(|made| made.success()) {
+        let certificates = ["--cert", "pipe", "--key", "pipe", "--ca", "pipe"];
+        let serve = ["serve", "tables/study.toml", "--invite", "a", "--out", "piped"];
+        refused(&hall.motet(&[&serve[..], &certificates].concat()), "is a pipe (FIFO): only regular files are read");
+    }
 }
 
 #[test]

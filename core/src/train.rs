@@ -314,8 +314,9 @@ fn attempt_round<A: Algorithm>(
         let done = if index == 0 { algorithm.open(server, &mut round) } else { algorithm.round(server, &mut round) };
         if let Some(participants) = fleet.participants() {
             account.breaches.exclude(participants.gone());
-            let fewer = account.breaches.count_excluded() > already;
-            if is_for_lack_of_clients(&done, fewer, attempt)
+            // Who was silent may be back by now, so that nobody looks away: that somebody has come since says it.
+            let others = account.breaches.count_excluded() > already || participants.changes() != changes;
+            if is_for_lack_of_clients(&done, others, attempt)
                 && let Some(before) = attempt.before.take()
             {
                 attempt.roll_back(account);
@@ -361,12 +362,12 @@ fn attempt_round<A: Algorithm>(
     Ok(Some(Outcome::Failed { round: index, reason: "no attempts were allowed".into() }))
 }
 
-/// Did an attempt come to nothing because participants are away, or `fewer` are asked since it began?
-fn is_for_lack_of_clients<S>(done: &Result<(), Abort>, fewer: bool, attempt: &Attempt<S>) -> bool {
+/// Did an attempt come to nothing because participants are away, or because `others` are there than when it began?
+fn is_for_lack_of_clients<S>(done: &Result<(), Abort>, others: bool, attempt: &Attempt<S>) -> bool {
     match done {
         Ok(()) => attempt.missed_everyone(),
         Err(Abort::Away { .. }) => true,
-        Err(Abort::Quorum { .. } | Abort::Excluded { .. }) => fewer,
+        Err(Abort::Quorum { .. } | Abort::Excluded { .. }) => others,
         Err(_) => false,
     }
 }
