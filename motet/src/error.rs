@@ -23,8 +23,8 @@ pub enum Error {
         file: String,
         /// Where in the file, such as `problem.source.path`; empty if it is about data alone.
         key: String,
-        /// The error underneath.
-        source: ProblemError,
+        /// The error underneath; boxed, since it is large and every result has room for it.
+        source: Box<ProblemError>,
     },
     /// A method does not fit the problem.
     #[error("{file}: {key}: {reason}")]
@@ -132,12 +132,12 @@ impl Error {
             ProblemError::MissingFile { path, .. } => place(problem, path, "problem"),
             _ => None,
         };
-        Self::Problem { file: document.file.clone(), key: key.unwrap_or_else(|| "problem".into()), source }
+        Self::Problem { file: document.file.clone(), key: key.unwrap_or_else(|| "problem".into()), source: source.into() }
     }
 
     /// What is wrong with data that no experiment file names.
     pub fn data(name: impl Into<String>, source: ProblemError) -> Self {
-        Self::Problem { file: name.into(), key: String::new(), source }
+        Self::Problem { file: name.into(), key: String::new(), source: source.into() }
     }
 
     /// 2: the input is wrong; 1: a run failed.
